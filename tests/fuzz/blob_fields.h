@@ -40,7 +40,7 @@ static uint32_t *fields_at(struct fields *f, uint32_t offset, uint64_t words) {
     return (uint32_t *)(void *)(f->blob + offset);
 }
 
-/* Words of a record of each section but strings and data, in the header's order; then of the text rule and of the answer rule. */
+/* Words of a record of each section but strings and data, in the header's order; then of the text rule, the answer rule and metadata. */
 static const uint8_t fields_words[] = {sizeof(struct morsel_blob_tensor) / 4,
                                        1,
                                        sizeof(struct morsel_blob_step) / 4,
@@ -51,12 +51,16 @@ static const uint8_t fields_words[] = {sizeof(struct morsel_blob_tensor) / 4,
                                        sizeof(struct morsel_blob_picture) / 4,
                                        1,
                                        1,
-                                       1};
-enum { FIELDS_ANSWER = sizeof fields_words - 1, FIELDS_TEXT = FIELDS_ANSWER - 1 };
+                                       1,
+                                       sizeof(struct morsel_blob_pair) / 4};
+enum { FIELDS_METADATA = sizeof fields_words - 1, FIELDS_ANSWER = FIELDS_METADATA - 1, FIELDS_TEXT = FIELDS_ANSWER - 1 };
 
 static const struct morsel_blob_section *fields_place(const uint8_t *blob, uint32_t index) {
     const struct morsel_blob_header *h = (const void *)blob;
-    return index == FIELDS_ANSWER ? &h->answer : index == FIELDS_TEXT ? &h->text : &h->tensors + index;
+    return index == FIELDS_METADATA ? &h->metadata
+           : index == FIELDS_ANSWER ? &h->answer
+           : index == FIELDS_TEXT   ? &h->text
+                                    : &h->tensors + index;
 }
 
 /* Section `index` of the header, cut to what is there. */
@@ -71,7 +75,7 @@ static struct fields_table fields_section(struct fields *f, uint32_t index) {
 /* Some section with records, or the header. Records of tensors, steps and parameters are looked at most. */
 static struct fields_table fields_table(struct fields *f) {
     static const uint8_t order[] = {
-        0, 0, 0, 1, 2, 2, 2, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8, FIELDS_TEXT, FIELDS_TEXT, FIELDS_ANSWER, FIELDS_ANSWER};
+        0, 0, 0, 1, 2, 2, 2, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8, FIELDS_TEXT, FIELDS_TEXT, FIELDS_ANSWER, FIELDS_ANSWER, FIELDS_METADATA};
     struct fields_table header = {24, 1, (uint32_t)(sizeof(struct morsel_blob_header) - 24) / 4};
     for (uint32_t tries = 0; tries < 8; tries++) {
         struct fields_table table = fields_section(f, order[fields_below(f, sizeof order)]);

@@ -21,6 +21,7 @@ static unsigned long long grouped, lying; /* blobs with groups that were run, an
 static unsigned long long texts;          /* blobs with a text rule that was used */
 static unsigned long long detected;       /* blobs whose outputs were decoded by an answer rule */
 static unsigned long long several;        /* variants that were run, behind the first */
+static unsigned long long told, dressed;  /* blobs with metadata, and those that were written anew */
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     return seed_any_blob(seed, bytes, capacity);
@@ -28,9 +29,10 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
 
 int fuzz_report(unsigned long long runs) {
     printf("   %llu blobs with groups were run, %llu of them lie about their weights; of %llu blobs the text rule was used, of %llu the "
-           "answer rule; %llu variants were run\n",
-           grouped, lying, texts, detected, several);
-    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100 && detected > runs / 100 && several > runs / 100);
+           "answer rule; %llu variants were run; %llu blobs had metadata, and %llu were written anew\n",
+           grouped, lying, texts, detected, several, told, dressed);
+    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100 && detected > runs / 100 && several > runs / 100 &&
+                           told > runs / 100 && dressed > runs / 20);
 }
 
 static void *aligned(const void *bytes, size_t size) {
@@ -246,6 +248,50 @@ static void run_variants(const struct morsel_model *model, uint64_t seed) {
     }
 }
 
+/* Each pair has a key, which leads to it or to an equal one before it. */
+static void use_metadata(const struct morsel_model *model) {
+    const char *key, *value = NULL;
+    uint32_t count = 0;
+    for (; (key = morsel_metadata_at(model, count, &value)); count++) {
+        const char *first = count < 8 ? morsel_metadata(model, key) : value;
+        if (!value || !first) abort();
+    }
+    if (count != morsel_metadata_count(model)) abort();
+    told += count > 0;
+}
+
+/* The blob with what it has, written anew; NULL: it lies as no writer puts it. */
+static uint8_t *dress(const struct morsel_model *model, size_t *bytes) {
+    struct morsel_model variants[VARIANTS_MOST];
+    struct blob_extras extras[VARIANTS_MOST] = {{0}};
+    uint32_t count = morsel_variant_count(model), i = 0;
+    uint8_t *again = NULL;
+    if (count > VARIANTS_MOST) return NULL;
+    while (i < count && !morsel_open_variant(&variants[i], model, i, MORSEL_SKIP_CHECKSUM) && blob_extras_of(&variants[i], &extras[i])) i++;
+    if (i == count) again = blob_dress(model->blob, model->blob_bytes, count, extras, bytes);
+    for (uint32_t k = 0; k < count; k++) {
+        free((void *)(uintptr_t)extras[k].labels);
+        free((void *)(uintptr_t)extras[k].metadata);
+    }
+    return again;
+}
+
+/* It is the same network, and the same bytes from then on. */
+static void dress_and_run(const struct morsel_model *model, uint64_t seed) {
+    struct morsel_options whole = {.size = sizeof whole};
+    struct morsel_model other;
+    size_t bytes, more;
+    uint8_t *again = dress(model, &bytes);
+    if (!again) return;
+    if (morsel_open(&other, again, bytes, MORSEL_SKIP_CHECKSUM)) abort();
+    same(run_once(model, &whole, NULL, seed), run_once(&other, &whole, NULL, seed), "a blob and the same one written anew");
+    uint8_t *third = dress(&other, &more);
+    if (!third || more != bytes || memcmp(again, third, bytes)) abort();
+    free(third);
+    free(again);
+    dressed++;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct morsel_model model;
     uint8_t *blob = aligned(bytes, size);
@@ -256,6 +302,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         lying += morsel_blob_header(&model)->groups.count > 0 && !honest;
         run_model(&model, size, honest);
         run_variants(&model, size);
+        use_metadata(&model);
+        dress_and_run(&model, size);
     }
     free(blob);
     return 0;

@@ -85,6 +85,8 @@ static void seed_lay_out(struct seed_blob *b, uint8_t *out) {
     h.picture = seed_section(out, &at, &rule, pictures, sizeof rule);
     h.labels = seed_section(out, &at, &label, 1, 4);
     h.strings = seed_section(out, &at, "\0name", 6, 1);
+    struct morsel_blob_pair pairs[3] = {{1, 2}, {2, 1}, {3, 0}};
+    h.metadata = seed_section(out, &at, pairs, fuzz_below(&b->random, 4), sizeof pairs[0]);
     uint32_t words[SEED_TEXT_WORDS], count = fuzz_below(&b->random, 2) ? seed_text(&b->random, words) : 0;
     if (at + 4 * count <= DATA_START) h.text = seed_section(out, &at, words, count, 4);
     count = seed_answer(b, out + h.outputs.offset, h.outputs.count, words);
