@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import io
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,39 @@ import morsel
 import morsel._library as library
 import numpy as np
 from support import PICTURES, ROOT, SHIPPED, at, pixels
+
+
+SPOTS = at("models/spots")
+
+
+def spots():
+    """The shipped detector as a blob."""
+    with open(f"{SPOTS}/picture.json", encoding="utf-8") as file:
+        rule = json.load(file)
+    x = pixels(f"{SPOTS}/pictures/spots.ppm")
+    data = np.zeros((1, 3, 32, 32), np.float32)
+    data[:, :, :, :] = x[:32, :32].transpose(2, 0, 1) / 255
+    return morsel.quantize(f"{SPOTS}/network.onnx", data, picture=rule, answer=f"{SPOTS}/answer.json", labels=["red", "green", "blue"],
+                           metadata={"version": 3})
+
+
+class Boxes(unittest.TestCase):
+    def test_boxes_are_those_of_the_tool(self):
+        path = f"{SPOTS}/pictures/spots.ppm"
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "spots.morsel")
+            with open(file, "wb") as out:
+                out.write(spots())
+            want = morsel.tool("run", file, path)["results"][0]["boxes"]
+            have = morsel.Model(file).detect(pixels(path))
+        self.assertEqual([(b.label, b.index) for b in have], [(b["label"], b["index"]) for b in want])
+        self.assertGreater(len(have), 1)
+        for key in ("p", "x0", "y0", "x1", "y1"):
+            np.testing.assert_allclose([getattr(b, key) for b in have], [b[key] for b in want], rtol=1e-4)
+
+    def test_a_network_without_an_answer_rule_finds_nothing(self):
+        with self.assertRaisesRegex(morsel.Error, "answer rule"):
+            morsel.Model(SHIPPED).detect(pixels(PICTURES[0]))
 
 
 class Pictures(unittest.TestCase):

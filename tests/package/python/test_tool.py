@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The tool's verbs in Python: their bytes, their words, and what stops them."""
+import html
 import importlib.util
 import json
 import os
@@ -46,6 +47,26 @@ class Bytes(unittest.TestCase):
         options = ("--strip", "--no-streaming", "--shape", "input=2,3,32,32", "--output-node", "output", "--batch", "2")
         self.assertEqual(morsel.convert(onnx, strip=True, streaming=False, shapes={"input": (2, 3, 32, 32)}, output_nodes="output", batch=2),
                          by_tool("convert", onnx, *options))
+
+    def test_an_edited_blob_is_the_tools(self):
+        want = by_tool("edit", SHIPPED, "--set", "version=3", "--labels", "")
+        blob = morsel.edit(SHIPPED, labels="", metadata={"version": 3, "gone": None})
+        self.assertEqual(blob, want)
+        self.assertEqual(morsel.edit(SHIPPED, labels=[], metadata={"version": 3}), want)
+        self.assertEqual(morsel.Model(blob).metadata, {"version": "3"})
+        self.assertEqual(morsel.Model(blob).labels, [])
+        self.assertEqual(morsel.edit(blob, labels=at("models/cifar10/labels.txt"), metadata={"version": None}), read(SHIPPED))
+        self.assertEqual(morsel.Model(SHIPPED).metadata, {})
+        onnx = at("models/cifar10/network.onnx")
+        self.assertEqual(morsel.convert(onnx, metadata={"b": "x=y", "a": 1}), by_tool("convert", onnx, "--set", "a=1", "--set", "b=x=y"))
+
+    def test_a_report_is_shown_and_saved(self):
+        report = morsel.report(SHIPPED, options=["--runs", 3])
+        self.assertTrue(report.html.startswith("<!DOCTYPE html>"))
+        self.assertEqual(html.unescape(report._repr_html_().split('srcdoc="')[1].split('"')[0]), report.html)
+        with tempfile.TemporaryDirectory() as folder:
+            report.save(os.path.join(folder, "report.html"))
+            self.assertEqual(read(os.path.join(folder, "report.html")).decode(), report.html)
 
     def test_a_quantized_network_is_the_tools(self):
         onnx = at("tests/cli/float_small.onnx")

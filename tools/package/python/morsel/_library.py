@@ -44,6 +44,11 @@ class Frame(ctypes.Structure):
                 ("planes", Plane * 3)]
 
 
+class Box(ctypes.Structure):
+    _fields_ = [("x0", c_float), ("y0", c_float), ("x1", c_float), ("y1", c_float), ("p", c_float), ("index", c_uint32),
+                ("candidate", c_uint32)]
+
+
 MODEL, SESSION, VIEW, FRAME = POINTER(Model), POINTER(Session), POINTER(View), POINTER(Frame)
 _FUNCTIONS = {
     "morsel_open": (c_int, MODEL, c_void_p, c_size_t, c_uint32),
@@ -56,6 +61,7 @@ _FUNCTIONS = {
     "morsel_variant_count": (c_uint32, MODEL),
     "morsel_label": (c_char_p, MODEL, c_uint32),
     "morsel_network_name": (c_char_p, MODEL),
+    "morsel_metadata_at": (c_char_p, MODEL, c_uint32, POINTER(c_char_p)),
     "morsel_session_open": (c_int, SESSION, MODEL, c_void_p, c_size_t, POINTER(Options)),
     "morsel_input": (c_int, SESSION, c_uint32, VIEW),
     "morsel_output": (c_int, SESSION, c_uint32, VIEW),
@@ -64,6 +70,7 @@ _FUNCTIONS = {
     "morsel_dequantize": (c_int, VIEW, c_void_p, c_size_t),
     "morsel_frame_bytes": (c_size_t, MODEL, FRAME),
     "morsel_frame": (c_int, MODEL, FRAME, c_void_p, c_size_t, VIEW, c_uint32),
+    "morsel_detect": (c_int, SESSION, FRAME, c_uint32, POINTER(Box), c_size_t, POINTER(c_uint32)),
     "morsel_text_put": (c_int, SESSION, c_char_p, c_size_t, c_uint32),
     "morsel_text_variant": (c_int, MODEL, c_char_p, c_size_t, POINTER(c_uint32)),
     "morsel_text_length": (c_uint32, MODEL),

@@ -8,7 +8,7 @@ import os
 import threading
 import weakref
 from dataclasses import dataclass
-from typing import Any, Iterator, List, Mapping, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -28,6 +28,19 @@ class Class:
     label: str
     index: int
     p: float
+
+
+@dataclass(frozen=True)
+class Box:
+    """An answer of detect(): what lies between x0 and x1, y0 and y1, in pixels of the picture. The label is "" where there is none."""
+
+    label: str
+    index: int
+    p: float
+    x0: float
+    y0: float
+    x1: float
+    y1: float
 
 
 def _read(path: Union[str, "os.PathLike[str]"]) -> np.ndarray:
@@ -111,6 +124,16 @@ class Model:
         return str((lib.morsel_label(self._at, index) or b"").decode("utf-8", "replace"))
 
     @property
+    def metadata(self) -> Dict[str, str]:
+        """What the blob says of itself, by `--set` of the tool or `metadata` of convert(): version, licence."""
+        pairs: Dict[str, str] = {}
+        value, index = ctypes.c_char_p(), 0
+        while (key := lib.morsel_metadata_at(self._at, index, ctypes.byref(value))) is not None:
+            pairs.setdefault(key.decode("utf-8", "replace"), (value.value or b"").decode("utf-8", "replace"))
+            index += 1
+        return pairs
+
+    @property
     def arena_bytes(self) -> int:
         """What a session of one thread takes."""
         return int(lib.morsel_arena_bytes_for(self._at, 1))
@@ -149,6 +172,10 @@ class Model:
     def classify(self, picture: Any, top: int = 5, *, pixels: str | None = None) -> List[Class]:
         """See Session.classify()."""
         return self._session().classify(picture, top, pixels=pixels)
+
+    def detect(self, picture: Any, *, pixels: str | None = None) -> List[Box]:
+        """See Session.detect()."""
+        return self._session().detect(picture, pixels=pixels)
 
     def embed(self, text: Union[str, Sequence[str]]) -> np.ndarray:
         """The vector of a text, or of each of several, by the text rule in the blob: float32 [width] or [texts, width].
@@ -324,24 +351,46 @@ class Session:
 
         Three channels are RGB, four RGBA, one is GRAY, unless `pixels` says BGR or BGRA. Rows of an array may have gaps.
         """
-        if not self._inputs or not self._outputs or self.model.inputs[0].shape[:1] != (1,):
-            raise Error("a network of one picture at a time is wanted")
+        self._want_pictures()
         if any(size != 1 for size in self.model.outputs[0].shape[2:]):
             raise Error(f"its first output is no list of classes: {list(self.model.outputs[0].shape)}")
         frame, keep = arrays.frame_of(picture, pixels)
         with self._turn:
-            need = lib.morsel_frame_bytes(self.model._at, ctypes.byref(frame))
-            if need > self._scratch.size:
-                self._scratch = arrays.aligned(need)
-            c.check(lib.morsel_frame(self.model._at, ctypes.byref(frame), arrays.pointer(self._scratch), self._scratch.size,
-                                     ctypes.byref(self._inputs[0]), 0))
-            c.check(lib.morsel_run(self._at))
+            self._run_frame(frame)
             scores = self._first_floats()
         del keep
         indices = np.empty(max(1, min(top, scores.size)), np.uint32)
         have = lib.morsel_python_classes(arrays.pointer(scores), scores.size, self.model._probabilities, indices.size,
                                          arrays.pointer(indices))
         return [Class(self.model._label(int(i)), int(i), float(scores[i])) for i in indices[:have]]
+
+    def detect(self, picture: Any, *, pixels: str | None = None) -> List[Box]:
+        """What is found in a picture, best first, by the picture rule and the answer rule in the blob. Pictures are as of classify()."""
+        self._want_pictures()
+        frame, keep = arrays.frame_of(picture, pixels)
+        count, room = ctypes.c_uint32(0), 64
+        with self._turn:
+            self._run_frame(frame)
+            while True:  # the same boxes, whatever the room
+                boxes = (c.Box * room)()
+                c.check(lib.morsel_detect(self._at, ctypes.byref(frame), 0, boxes, room, ctypes.byref(count)))
+                if count.value < room:
+                    break
+                room *= 8
+        del keep
+        return [Box(self.model._label(b.index), b.index, b.p, b.x0, b.y0, b.x1, b.y1) for b in boxes[: count.value]]
+
+    def _want_pictures(self) -> None:
+        if not self._inputs or not self._outputs or self.model.inputs[0].shape[:1] != (1,):
+            raise Error("a network of one picture at a time is wanted")
+
+    def _run_frame(self, frame: c.Frame) -> None:
+        need = lib.morsel_frame_bytes(self.model._at, ctypes.byref(frame))
+        if need > self._scratch.size:
+            self._scratch = arrays.aligned(need)
+        c.check(lib.morsel_frame(self.model._at, ctypes.byref(frame), arrays.pointer(self._scratch), self._scratch.size,
+                                 ctypes.byref(self._inputs[0]), 0))
+        c.check(lib.morsel_run(self._at))
 
     def embed(self, text: str) -> np.ndarray:
         """The first output for a text, as float32 [width]; a text that is longer than the network is cut."""

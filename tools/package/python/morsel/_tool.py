@@ -2,6 +2,7 @@
 """The tool's verbs, each in a process of its own: Ctrl-C stops it at once, and where it ends for want of memory, Python goes on."""
 from __future__ import annotations
 
+import html
 import json
 import os
 import subprocess
@@ -15,6 +16,8 @@ from ._library import Error
 
 Path = Union[str, "os.PathLike[str]"]
 Progress = Callable[[str], None]
+Rule = Union[Path, Mapping[str, Any], None]
+Labels = Union[Path, Sequence[str], None]
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
 
 
@@ -96,6 +99,9 @@ class _Files:
             return self.written("network.onnx", network)
         return str(os.fspath(network))
 
+    def blob(self, blob: Any) -> str:
+        return self.written("network.morsel", blob) if isinstance(blob, (bytes, bytearray, memoryview)) else str(os.fspath(blob))
+
     def json(self, name: str, value: Any) -> str:
         return self.written(name, json.dumps(value).encode())
 
@@ -125,8 +131,26 @@ def _names(values: Union[str, Sequence[str], None]) -> List[str]:
     return [values] if isinstance(values, str) else list(values or [])
 
 
+def _beside(files: _Files, *, picture: Rule, labels: Labels, text: Path | None, answer: Rule,
+            metadata: Mapping[str, Any] | None) -> List[str]:
+    """The options for what stands in a blob beside the network. Empty ones stay empty: edit() takes a part out by them."""
+    words: List[str] = []
+    for option, rule in (("--picture", picture), ("--answer", answer)):
+        if rule is not None:
+            words += [option, files.json("rule.json", dict(rule)) if isinstance(rule, Mapping) else os.fspath(rule)]
+    if labels is not None:
+        is_path = isinstance(labels, (str, os.PathLike))
+        given = os.fspath(labels) if is_path else files.json("labels.json", list(labels)) if labels else ""  # type: ignore[arg-type]
+        words += ["--labels", given]
+    if text is not None:
+        words += ["--text", os.fspath(text)]
+    for key, value in (metadata or {}).items():
+        words += ["--set", f"{key}={'' if value is None else value}"]
+    return words
+
+
 def _common(files: _Files, *, shapes: Mapping[str, Sequence[int]] | None, dims: Mapping[str, Union[int, Sequence[int]]] | None,
-            picture: Union[Path, Mapping[str, Any], None], labels: Union[Path, Sequence[str], None], text: Path | None,
+            picture: Rule, labels: Labels, text: Path | None, answer: Rule, metadata: Mapping[str, Any] | None,
             output_nodes: Union[str, Sequence[str], None], input_nodes: Union[str, Sequence[str], None], strip: bool, half: bool,
             arena: int | None, streaming: bool) -> List[str]:
     """The options that convert and quantize share."""
@@ -135,13 +159,7 @@ def _common(files: _Files, *, shapes: Mapping[str, Sequence[int]] | None, dims: 
         words += ["--shape", f"{name}={_sizes(tuple(shape))}"]
     for name, size in (dims or {}).items():
         words += ["--dim", f"{name}={_sizes(size)}"]
-    if picture is not None:
-        words += ["--picture", files.json("picture.json", dict(picture)) if isinstance(picture, Mapping) else os.fspath(picture)]
-    if labels is not None:
-        is_path = isinstance(labels, (str, os.PathLike))
-        words += ["--labels", os.fspath(labels) if is_path else files.json("labels.json", list(labels))]  # type: ignore[arg-type]
-    if text is not None:
-        words += ["--text", os.fspath(text)]
+    words += _beside(files, picture=picture, labels=labels, text=text, answer=answer, metadata=metadata)
     for option, names in (("--output-node", output_nodes), ("--input-node", input_nodes)):
         for name in _names(names):
             words += [option, name]
@@ -160,18 +178,19 @@ def _made(verb: str, files: _Files, network: Any, words: Sequence[str], name: st
 
 def convert(network: Any, *, shapes: Mapping[str, Sequence[int]] | None = None,
             dims: Mapping[str, Union[int, Sequence[int]]] | None = None, batch: int | None = None,
-            picture: Union[Path, Mapping[str, Any], None] = None, labels: Union[Path, Sequence[str], None] = None, text: Path | None = None,
-            output_nodes: Union[str, Sequence[str], None] = None, input_nodes: Union[str, Sequence[str], None] = None, strip: bool = False,
-            half: bool = False, arena: int | None = None, streaming: bool = True, progress: Progress | None = None) -> Blob:
+            picture: Rule = None, labels: Labels = None, text: Path | None = None, answer: Rule = None,
+            metadata: Mapping[str, Any] | None = None, output_nodes: Union[str, Sequence[str], None] = None,
+            input_nodes: Union[str, Sequence[str], None] = None, strip: bool = False, half: bool = False, arena: int | None = None, streaming: bool = True, progress: Progress | None = None) -> Blob:
     """A quantized ONNX network (a path, its bytes, or a ModelProto) as a blob: `morsel convert`, whose --help explains the options.
 
-    `picture` is a rule as a dict, or its file; `labels` a list, or their file; `text` the file of a rule. `dims={"sequence": (32, 128)}`
+    `picture` and `answer` are rules as dicts, or their files; `labels` a list, or their file; `text` the file of a rule; `metadata` a
+    dict. `dims={"sequence": (32, 128)}`
     makes a variant for each. `progress` is called with each line that the tool says. What is refused is told by ToolError.
     """
     with tempfile.TemporaryDirectory(prefix="morsel-") as folder:
         files = _Files(folder)
-        words = _common(files, shapes=shapes, dims=dims, picture=picture, labels=labels, text=text, output_nodes=output_nodes,
-                        input_nodes=input_nodes, strip=strip, half=half, arena=arena, streaming=streaming)
+        words = _common(files, shapes=shapes, dims=dims, picture=picture, labels=labels, text=text, answer=answer,
+                        metadata=metadata, output_nodes=output_nodes, input_nodes=input_nodes, strip=strip, half=half, arena=arena, streaming=streaming)
         if batch is not None:
             words += ["--batch", str(int(batch))]
         return _made("convert", files, network, words, "network.morsel", progress)
@@ -180,10 +199,10 @@ def convert(network: Any, *, shapes: Mapping[str, Sequence[int]] | None = None,
 def quantize(network: Any, data: Any = None, *, dynamic: bool = False, form: str = "blob", count: int | None = None,
              method: str | None = None, exclude: Union[str, Sequence[str], None] = None, evaluate: Path | None = None,
              max_drop: float | None = None, threads: int | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
-             dims: Mapping[str, Union[int, Sequence[int]]] | None = None, picture: Union[Path, Mapping[str, Any], None] = None,
-             labels: Union[Path, Sequence[str], None] = None, text: Path | None = None,
-             output_nodes: Union[str, Sequence[str], None] = None, input_nodes: Union[str, Sequence[str], None] = None, strip: bool = False,
-             half: bool = False, arena: int | None = None, streaming: bool = True, options: Sequence[str] = (),
+             dims: Mapping[str, Union[int, Sequence[int]]] | None = None, picture: Rule = None, labels: Labels = None,
+             text: Path | None = None, answer: Rule = None, metadata: Mapping[str, Any] | None = None,
+             output_nodes: Union[str, Sequence[str], None] = None, input_nodes: Union[str, Sequence[str], None] = None,
+             strip: bool = False, half: bool = False, arena: int | None = None, streaming: bool = True, options: Sequence[str] = (),
              progress: Progress | None = None) -> Blob:
     """A float ONNX network and typical inputs to a blob: `morsel quantize`, whose --help explains the options.
 
@@ -194,8 +213,8 @@ def quantize(network: Any, data: Any = None, *, dynamic: bool = False, form: str
         raise ValueError(f"form is 'blob' or 'qdq', not {form!r}")
     with tempfile.TemporaryDirectory(prefix="morsel-") as folder:
         files = _Files(folder)
-        words = _common(files, shapes=shapes, dims=dims, picture=picture, labels=labels, text=text, output_nodes=output_nodes,
-                        input_nodes=input_nodes, strip=strip, half=half, arena=arena, streaming=streaming)
+        words = _common(files, shapes=shapes, dims=dims, picture=picture, labels=labels, text=text, answer=answer,
+                        metadata=metadata, output_nodes=output_nodes, input_nodes=input_nodes, strip=strip, half=half, arena=arena, streaming=streaming)
         for path in files.data(data):
             words += ["--data", path]
         for name in _names(exclude):
@@ -205,3 +224,50 @@ def quantize(network: Any, data: Any = None, *, dynamic: bool = False, form: str
             words += [option, str(value)] if value is not None else []
         name = "network.onnx" if form == "qdq" else "network.morsel"
         return _made("quantize", files, network, [*words, *["--dynamic"] * dynamic, *options], name, progress)
+
+
+def edit(blob: Any, *, picture: Rule = None, labels: Labels = None, text: Path | None = None, answer: Rule = None,
+         metadata: Mapping[str, Any] | None = None) -> Blob:
+    """A blob (a path, or its bytes) with other labels, rules or metadata, and the same network: `morsel edit`.
+
+    "" in the place of a rule or of labels takes them out, and so does None for the value of a key of `metadata`.
+    """
+    with tempfile.TemporaryDirectory(prefix="morsel-") as folder:
+        files = _Files(folder)
+        words = _beside(files, picture=picture, labels=labels, text=text, answer=answer, metadata=metadata)
+        output = files.name("network.morsel")
+        said = tool("edit", files.blob(blob), "-o", output, *words)
+        with open(output, "rb") as file:
+            edited = Blob(file.read())
+        edited.report = said
+        return edited
+
+
+class Report:
+    """A page of HTML that stands alone. A notebook shows it where it is the value of a cell."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def save(self, path: Path) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.html)
+
+    def _repr_html_(self) -> str:
+        return f'<iframe sandbox srcdoc="{html.escape(self.html)}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+
+def report(blob: Any, network: Any = None, *, data: Any = None, options: Sequence[str] = (), progress: Progress | None = None) -> Report:
+    """What a blob is, its memory, its time and its answers, as a page: `morsel report`.
+
+    `network` is the float network that it is of, and `data` what quantize() takes, or a folder of labelled pictures.
+    """
+    with tempfile.TemporaryDirectory(prefix="morsel-") as folder:
+        files = _Files(folder)
+        words = [] if network is None else [files.network(network)]
+        for path in files.data(data):
+            words += ["--data", path]
+        output = files.name("report.html")
+        tool("report", files.blob(blob), *words, "-o", output, *options, progress=progress)
+        with open(output, encoding="utf-8") as file:
+            return Report(file.read())
