@@ -256,3 +256,9 @@ $(DETECT_VENV)/.ready: tests/detect/requirements.txt
 .PHONY: parity-detect
 parity-detect: all $(DETECT_VENV)/.ready  ## boxes of detectors beside NumPy's, of ONNX Runtime's outputs; DETECT="nudenet-320"
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/boxes.py $(DETECT)
+
+# ---- ray -------------------------------------------------------------------------------------------------------------
+
+.PHONY: test-ray
+test-ray: all  ## morsel.ray on a cluster of this machine, whose actors are killed; installs Ray into build/ray-venv
+	@MORSEL=$(BUILD)/morsel MAKE='$(MAKE)' $(TALLY) ray sh tests/ray/run.sh

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs the tests beside it on the installed package: "ok NAME", "FAIL NAME" with what failed, or "skip NAME: why". Status 1 after a failure."""
+"""Runs the tests beside it on the installed package, or those of the folder that is named. Prints "ok NAME", "FAIL NAME" with what failed,
+or "skip NAME: why". Status 1 after a failure."""
 import os
 import signal
 import sys
@@ -39,5 +40,5 @@ class Result(unittest.TestResult):
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells have jobs in the background ignore
     result = Result()
-    unittest.TestLoader().discover(os.path.dirname(os.path.abspath(__file__))).run(result)
+    unittest.TestLoader().discover(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))).run(result)
     sys.exit(0 if result.wasSuccessful() and result.testsRun else 1)

@@ -80,6 +80,9 @@ Summary: Runs int8 neural networks in memory that you hand it
 License: MIT
 Requires-Python: >=3.9
 Requires-Dist: numpy>=1.21
+Provides-Extra: ray
+Requires-Dist: ray[data]>=2.9; extra == "ray"
+Requires-Dist: pillow; extra == "ray"
 Classifier: License :: OSI Approved :: MIT License
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: Python :: 3

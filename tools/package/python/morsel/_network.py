@@ -80,10 +80,22 @@ class Model:
             blob = _map(source) if map_file else _read(source)
         blob.flags.writeable = False
         self._source, self._map_file = source, map_file
+        self._open(blob, "" if isinstance(source, (bytes, bytearray, memoryview)) else f"{os.fspath(source)}: ")
+
+    @classmethod
+    def _over(cls, blob: np.ndarray) -> Model:
+        """Over bytes that nobody writes, where they lie; a copy of those that are not aligned."""
+        if arrays.pointer(blob) % c.ALIGNMENT or blob.flags.writeable:
+            return cls(memoryview(blob))
+        model = object.__new__(cls)
+        model._source, model._map_file = memoryview(blob), False
+        model._open(blob, "")
+        return model
+
+    def _open(self, blob: np.ndarray, where: str) -> None:
         model = c.Model()
         code = lib.morsel_open(ctypes.byref(model), arrays.pointer(blob), blob.size, 0)
         if code:
-            where = "" if isinstance(source, (bytes, bytearray, memoryview)) else f"{os.fspath(source)}: "
             part = ctypes.create_string_buffer(64)
             raise Error(where + lib.morsel_python_part(ctypes.byref(model), part, len(part)).decode() + c.text_of(code), code)
         self._settle(model, blob)
