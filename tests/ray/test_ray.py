@@ -132,10 +132,10 @@ class Cluster(unittest.TestCase):
             classify_on_ray.main([folder + "/p.parquet", SHIPPED, folder + "/answers", "--parquet", "image", "--top", "2"])
             back = ray.data.read_parquet(folder + "/answers").take_all()
             self.assertEqual({row["name"]: row["label"][0] for row in back}, want)
+            self.assertEqual({len(row["p"]) for row in back}, {2})
             classify_on_ray.main([folder, SHIPPED, folder + "/table", "--csv"])
             back = ray.data.read_csv(folder + "/table").take_all()
             self.assertEqual({os.path.basename(row["path"]): row["label"] for row in back}, want)
-            self.assertEqual({len(row["p"]) for row in back}, {2})
 
     def test_boxes_are_json(self):
         spots = os.path.join(ROOT, "models/spots")

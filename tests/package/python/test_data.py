@@ -164,7 +164,7 @@ class Pages(unittest.TestCase):
         before = os.getcwd()
         for page, count in (("README.md", 1), ("tools/package/python/README.md", 2)):
             with open(at(page), encoding="utf-8") as file:
-                blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
+                blocks = re.findall(r"(?<!-->\n)^```python\n(.*?)^```", file.read(), re.M | re.S)
             self.assertEqual(len(blocks), count, page)
             with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
                 for name, path in files.items():

@@ -86,9 +86,9 @@ class Model:
     def _over(cls, blob: np.ndarray) -> Model:
         """Over bytes that nobody writes, where they lie; a copy of those that are not aligned."""
         if arrays.pointer(blob) % c.ALIGNMENT or blob.flags.writeable:
-            return cls(memoryview(blob))
+            return cls(blob.data)
         model = object.__new__(cls)
-        model._source, model._map_file = memoryview(blob), False
+        model._source, model._map_file = blob.data, False
         model._open(blob, "")
         return model
 

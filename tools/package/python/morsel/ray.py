@@ -68,9 +68,11 @@ class Classifier(Worker):
     def answers(self, values: Any) -> Columns:
         top = self.options["top"]
         found = [self.model.classify(picture_of(value), top) for value in values]
-        columns = {"label": [[c.label for c in best] for best in found], "index": [[c.index for c in best] for best in found],
-                   "p": [[c.p for c in best] for best in found]}
-        return {name: lists_of(column) if top > 1 else [best[0] for best in column] for name, column in columns.items()}
+        columns: Columns = {}
+        for name in ("label", "index", "p"):
+            lists = [[getattr(answer, name) for answer in best] for best in found]
+            columns[name] = lists_of(lists) if top > 1 else [best[0] for best in lists]
+        return columns
 
 
 class Detector(Worker):
@@ -87,8 +89,9 @@ class Embedder(Worker):
         return {"vector": self.model.embed([str(value) for value in values])}
 
 
-def run(dataset: Any, worker: Type[Worker], model: Source, column: str, *, keep: bool = False, actors: Union[int, Tuple[int, int], None] = None,
-        batch_size: int = 64, ray_options: Mapping[str, Any] | None = None, **options: Any) -> Any:
+def run(dataset: Any, worker: Type[Worker], model: Source, column: str, *, keep: bool = False,
+        actors: Union[int, Tuple[int, int], None] = None, batch_size: int = 64, ray_options: Mapping[str, Any] | None = None,
+        **options: Any) -> Any:
     """The dataset with a worker's answers beside its columns; `keep`: and with the one that was read.
 
     `actors` is how many, or the least and the most: from 1 to as many as the cluster has cores, as far as reading leaves them. `model` is
