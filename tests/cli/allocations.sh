@@ -35,6 +35,8 @@ fails() {
 }
 fails convert convert "$work/q.onnx" -o "$out/a.morsel" --c "$out/a.c" --picture $rule --labels $labels
 fails "convert --json" convert tests/cli/free_batch.onnx -o "$out/a.morsel" --json
+fails edit edit "$work/q.morsel" -o "$out/a.morsel" --labels $labels --picture $rule --set version=3 --set licence=MIT --c "$out/a.c"
+fails "edit, a part out" edit "$work/q.morsel" -o "$out/a.morsel" --labels "" --json
 fails "inspect, weights outside" inspect "$work/external.onnx" --onnx "$out/a.onnx"
 fails "quantize, arrays" quantize $small --data "$work/data_sound.npy" --count 30 -o "$out/q.morsel" -o "$out/q.onnx" --threads 2
 fails "quantize, pictures" quantize $small --data $pictures --picture $rule --labels $labels -o "$out/q.morsel" --method entropy --threads 1

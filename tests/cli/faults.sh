@@ -122,6 +122,7 @@ sound="--data $work/data_sound.npy --count 30 --threads 2"
 $morsel quantize $small $sound -o "$work/small.morsel" -o "$work/small.onnx" >"$work/log" 2>&1 || failed "quantize makes a blob" "$work/log"
 writer convert "a.morsel a.c a.h a_use.h a_use.c" convert tests/cli/free_batch.onnx -o @/a.morsel --c @/a.c
 writer quantize "q.morsel q.onnx q.c q.h q_use.h q_use.c" quantize $small "$sound" -o @/q.morsel -o @/q.onnx --c @/q.c
+writer edit "a.morsel a.c a.h a_use.h a_use.c" edit "$work/small.morsel" -o @/a.morsel --set version=3 --c @/a.c
 writer compare c.svg compare $small "$work/small.morsel" --svg @/c.svg
 writer "inspect of a blob" p.svg inspect "$work/color.morsel" --plan @/p.svg
 writer "inspect of a network" o.onnx inspect $small --optimized --onnx @/o.onnx
@@ -130,7 +131,7 @@ writer run "sum.npy minus.npy" run "$work/two.morsel" --input "a=$work/a2.npy" -
 
 # --- stdout that is full or closed, as text and as JSON; a file that may not grow
 for given in "convert $work/small.onnx -o $work/x.morsel" "quantize $small $sound -o $work/x.morsel" "compare $small $work/small.morsel" \
-    "run $work/color.morsel $work/red.ppm" "run $small --input $work/data_two.npy" "bench $work/color.morsel --runs 1" \
+    "edit $work/small.morsel -o $work/x.morsel --set version=3" "run $work/color.morsel $work/red.ppm" "run $small --input $work/data_two.npy" "bench $work/color.morsel --runs 1" \
     "eval $work/color.morsel $work/cifar.bin" "report $work/color.morsel -o $work/x.html --runs 1" "inspect $work/small.morsel" "inspect $small --optimized" "--help" "--version" "--help=verbs"; do
     for more in "" --json; do
         case $given$more in --*--json) continue ;; esac

@@ -117,7 +117,8 @@ static void ask_model(struct world *w) {
     uint32_t bytes = morsel_arena_bytes(model), labels = morsel_label_count(model);
     int sound = (bytes > 0) == open && (morsel_work(model) > 0) == open && (morsel_output_count(model) > 0) == open &&
                 (open || (!morsel_input_count(model) && !labels)) && morsel_arena_bytes_for(model, tasks) >= bytes &&
-                (morsel_label(model, index) != NULL) == (index < labels) && name_is_one(model);
+                (morsel_label(model, index) != NULL) == (index < labels) && name_is_one(model) &&
+                (morsel_metadata_at(model, index, NULL) != NULL) == (index < morsel_metadata_count(model));
     if (sound) return;
     fprintf(stderr, "what a model that is %sopen says of itself\n", open ? "" : "not ");
     abort();

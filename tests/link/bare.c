@@ -117,6 +117,7 @@ static void call_everything(void) {
     require(morsel_open(&model, zeros, sizeof zeros, 0) == MORSEL_ERR_MAGIC, 1);
     require(morsel_arena_bytes(&model) == 0 && morsel_input_count(&model) == 0 && morsel_output_count(&model) == 0, 2);
     require(!morsel_label(&model, 0) && !morsel_label_count(&model) && !morsel_network_name(&model)[0], 3);
+    require(!morsel_metadata(&model, "version") && !morsel_metadata_count(&model) && !morsel_metadata_at(&model, 0, NULL), 3);
     require(morsel_open_part(&model, NULL) == MORSEL_PART_BLOB, 15);
     require(morsel_session_open(&session, &model, zeros, sizeof zeros, NULL) != MORSEL_OK, 4);
     require(morsel_input(&session, 0, &view) && morsel_output(&session, 0, &view) && morsel_input_named(&session, "x", &view) &&
