@@ -34,6 +34,9 @@ check "in JSON, too" 0 '^    "licence": "MIT",$' inspect "$work/place.morsel" --
 check "and edit" 0 '^    "version": "5"$' edit "$work/place.morsel" -o "$work/place.morsel" --set version=5 --json
 check "control characters steer nothing" 0 'note = a\?\[31mb\?c$' edit "$work/place.morsel" -o "$work/place.morsel" --set "note=$(printf 'a\033[31mb\nc')"
 verify "nor in JSON" sh -c "$morsel inspect '$work/place.morsel' --json | grep -q '\"note\": \"a.u001b.31mb.u000ac\"'"
+make tagged edit "$work/full.morsel" --set '<b>=<script>&'
+check "report takes it for text" 0 "tagged.html" report "$work/tagged.morsel" -o "$work/tagged.html" --runs 1
+verify "and has it" grep -q '<tr><th>&#60;b&#62;</th><td class="long">&#60;script&#62;&#38;</td>' "$work/tagged.html"
 check "boxes stay, with their labels" 0 '^    blue +0\.99' run "$work/dressed.morsel" $spots/pictures/spots.ppm
 printf 'rot\ngruen\nblau\n' >"$work/german.txt"
 make german edit "$work/full.morsel" --labels "$work/german.txt"
