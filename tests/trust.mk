@@ -256,6 +256,9 @@ $(DETECT_VENV)/.ready: tests/detect/requirements.txt
 .PHONY: parity-detect
 parity-detect: all $(DETECT_VENV)/.ready  ## boxes of detectors beside NumPy's, of ONNX Runtime's outputs; DETECT="nudenet-320"
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/boxes.py $(DETECT)
+.PHONY: f1-detect
+f1-detect: all $(DETECT_VENV)/.ready  ## how many boxes of a detector in float are kept in 8 bits, beside ONNX Runtime; downloads nudenet
+	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python -W ignore tests/detect/f1.py $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/morsel/detect
 
 # ---- ray -------------------------------------------------------------------------------------------------------------
 

@@ -1,56 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Where pairs are placed, which scales are shared, what becomes of weights and biases, and that a QDQ graph comes out that lowers. */
-#include "tests/unit/support/onnx_file.h"
+#include "tests/unit/support/scheme_graph.h"
 
 #include "tools/lower/lower.h"
-#include "tools/onnx/internal.h"
 #include "tools/quant/insert/insert.h"
-#include "tools/quant/insert/place.h"
-
-struct building {
-    struct bytes graph;
-    int count;
-};
-
-static void constant(struct building *b, const char *name, int rank, const int64_t *dims, float (*f)(int i)) {
-    struct number numbers[512];
-    size_t count = 1;
-    for (int i = 0; i < rank; i++) count *= (size_t)dims[i];
-    assert_true(count <= 512);
-    for (size_t i = 0; i < count; i++) numbers[i].floating = (double)f((int)i);
-    add_constant(&b->graph, name, 1, rank, dims, numbers, count);
-}
-
-static void node(struct building *b, const char *op, const char *inputs, const char *output, const char *attributes) {
-    char name[32];
-    snprintf(name, sizeof name, "node%d", b->count++);
-    add_node(&b->graph, name, op, inputs, output, attributes);
-}
-
-/* A graph from x of that shape to y. */
-static struct building begin(const char *shape) {
-    struct building b = {0};
-    add_value(&b.graph, 11, "x", 1, shape);
-    add_value(&b.graph, 12, "y", 1, NULL);
-    return b;
-}
-
-static struct onnx_graph *built(struct building *b, int opset) {
-    struct onnx_report report = {0};
-    struct failure failure;
-    struct bytes model = model_message(&b->graph, opset);
-    struct onnx_graph *g = load_bytes(&model, &failure);
-    if (!g || !onnx_bind(g, NULL, 0, 1, &report, &failure) || !onnx_infer(g, &report, &failure)) fail_msg("%s", failure.text);
-    assert_int_equal(report.refusal_count, 0);
-    onnx_report_free(&report);
-    return g;
-}
-
-static const struct scheme_value *of(const struct scheme *s, const char *name) {
-    const struct onnx_value *value = onnx_find(s->graph, name);
-    if (!value) fail_msg("there is no value '%s'", name);
-    return scheme_value(s, value);
-}
 
 static void check_quantized(const struct scheme *s, const char *names, bool wanted) {
     char copy[200];
@@ -203,29 +156,6 @@ static void zero_is_a_byte_of_every_scale(void **state) {
             assert_true(low <= fmin(ranges[i][0], 0) + (double)v.scale && high >= fmax(ranges[i][1], 0) - (double)v.scale);
             if (o.symmetric) assert_int_equal(v.zero, o.signed_bytes ? 0 : 128);
         }
-}
-
-/* What goes into x * HardSigmoid(x) ends at -3, and what goes into a Clip at its bounds; not where anything else reads it. */
-static void ranges_end_where_functions_do(void **state) {
-    (void)state;
-    struct building b = begin("1,2,8,8");
-    constant(&b, "w", 4, (const int64_t[]){2, 2, 1, 1}, wave);
-    node(&b, "Conv", "x w", "c", "");
-    node(&b, "HardSigmoid", "c", "g", "alpha~0.16666667 beta~0.5");
-    node(&b, "Mul", "c g", "h", "");
-    node(&b, "Conv", "h w", "d", "");
-    node(&b, "HardSigmoid", "d", "e", "alpha~0.25 beta~0.5");
-    node(&b, "Add", "h e", "s", "");
-    node(&b, "HardSigmoid", "s", "k", "");
-    node(&b, "Add", "s k", "t", "");
-    node(&b, "Conv", "t w", "y", "");
-    struct onnx_graph *g = built(&b, 13);
-    struct scheme *s = place(g, &(struct scheme_options){0});
-    assert_true(fabs((double)of(s, "c")->floor + 3) < 1e-5 && of(s, "c")->ceiling == INFINITY);
-    assert_true(of(s, "d")->floor == -2 && of(s, "d")->ceiling == 2);
-    assert_true(of(s, "h")->floor == -INFINITY && of(s, "h")->ceiling == INFINITY);
-    assert_true(of(s, "s")->floor == -INFINITY && of(s, "s")->ceiling == INFINITY); /* s + k tells all apart */
-    onnx_free(g);
 }
 
 /* A layer normalization that was decomposed runs in float from its difference to its term; what goes in and comes out are bytes. */
@@ -477,13 +407,19 @@ static void bytes_keep_their_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_are_placed_and_share_scales), cmocka_unit_test(excluded_layers_stay_in_float),
-        cmocka_unit_test(an_inserted_graph_lowers),          cmocka_unit_test(ranges_end_where_functions_do),
-        cmocka_unit_test(norms_run_in_float_between_bytes),  cmocka_unit_test(heads_keep_scales_of_their_own),
-        cmocka_unit_test(an_excluded_layer_is_named),        cmocka_unit_test(products_are_quantized_behind_their_sum),
-        cmocka_unit_test(softmax_in_bytes_where_it_fits),    cmocka_unit_test(a_chain_ends_at_an_output),
-        cmocka_unit_test(a_chain_ends_where_another_reads),  cmocka_unit_test(zero_is_a_byte_of_every_scale),
-        cmocka_unit_test(layers_get_their_scales),           cmocka_unit_test(forms_of_a_layer_are_read),
+        cmocka_unit_test(pairs_are_placed_and_share_scales),
+        cmocka_unit_test(excluded_layers_stay_in_float),
+        cmocka_unit_test(an_inserted_graph_lowers),
+        cmocka_unit_test(norms_run_in_float_between_bytes),
+        cmocka_unit_test(heads_keep_scales_of_their_own),
+        cmocka_unit_test(an_excluded_layer_is_named),
+        cmocka_unit_test(products_are_quantized_behind_their_sum),
+        cmocka_unit_test(softmax_in_bytes_where_it_fits),
+        cmocka_unit_test(a_chain_ends_at_an_output),
+        cmocka_unit_test(a_chain_ends_where_another_reads),
+        cmocka_unit_test(zero_is_a_byte_of_every_scale),
+        cmocka_unit_test(layers_get_their_scales),
+        cmocka_unit_test(forms_of_a_layer_are_read),
         cmocka_unit_test(bytes_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,20 @@ static float constant_or(const struct onnx_node *node, int i, float otherwise) {
     return t && t->count == 1 ? (float)onnx_number(t, 0) : otherwise;
 }
 
+/* Below lies x * Sigmoid(x) between -2.7e-3 and 0: less than half a step of most bytes. */
+#define SWISH_LOW (-8)
+
+/* Whether all that reads y, which came of x, is its product with x. */
+static bool gates_alone(const struct scheme *s, const struct onnx_value *y, const struct onnx_value *x) {
+    struct onnx_node *const *reader = scheme_readers(s, y);
+    bool all = *reader && !y->is_output;
+    for (; all && *reader; reader++) {
+        const struct onnx_node *node = *reader;
+        all = !strcmp(node->op, "Mul") && node->input_count == 2 && node->inputs[node->inputs[0] == y] == x;
+    }
+    return all;
+}
+
 /* From where on one reader gives the same for everything less, and for everything more. False: it tells all numbers apart. A product with a
  * gate of the same value has the gate's lower limit, and no upper one. */
 static bool reader_limits(const struct scheme *s, const struct onnx_node *node, const struct onnx_value *value, float *low, float *high) {
@@ -28,8 +42,9 @@ static bool reader_limits(const struct scheme *s, const struct onnx_node *node, 
     *high = INFINITY;
     if (!strcmp(node->op, "HardSwish")) *low = -3;
     else if (!strcmp(node->op, "Relu")) *low = 0;
-    else if (!strcmp(node->op, "Gelu")) *low = -4;  /* -1.3e-4 */
-    else if (!strcmp(node->op, "Swish")) *low = -8; /* -2.7e-3 */
+    else if (!strcmp(node->op, "Gelu")) *low = -4; /* -1.3e-4 */
+    else if (!strcmp(node->op, "Swish")) *low = SWISH_LOW;
+    else if (!strcmp(node->op, "Sigmoid") && gates_alone(s, node->outputs[0], value)) *low = SWISH_LOW;
     else if (!strcmp(node->op, "Sigmoid")) {
         *low = in_bytes ? -8 : -INFINITY; /* 3.4e-4: nothing among bytes, something among floats */
         *high = in_bytes ? 8 : INFINITY;
@@ -43,7 +58,9 @@ static bool reader_limits(const struct scheme *s, const struct onnx_node *node, 
         *high = constant_or(node, 2, onnx_attribute_float(node, "max", INFINITY));
     } else if (!strcmp(node->op, "Mul") && node->input_count == 2 && node->inputs[0] && node->inputs[1]) {
         const struct onnx_node *gate = node->inputs[node->inputs[0] == value]->producer;
-        bool gated = is_gate(gate) && gate->inputs[0] == value && reader_limits(s, gate, value, low, high);
+        bool gated = is_gate(gate) && gate->inputs[0] == value;
+        if (gated && !strcmp(gate->op, "Sigmoid")) *low = SWISH_LOW;
+        else gated = gated && reader_limits(s, gate, value, low, high);
         *high = INFINITY;
         return gated;
     }
