@@ -14,14 +14,16 @@
  * A tile's own copy of a span's weights and constants, made at the span's first tile (conv_i8mm.c). Spans are as wide as the room holds.
  * Where it does not hold even sixteen channels, they are given piece by piece. The sums of up to MORSEL_STRIP tiles wait in between.
  */
-#define MORSEL_ROOM_BYTES 18432u /* sixteen channels of 3x3x128 */
+#define MORSEL_ROOM_BYTES 18432u /* sixteen channels of 3x3x128: what pays, at most */
+#define MORSEL_ROOM_LEAST 4096u  /* and at least */
 #define MORSEL_ROOM_PIXELS 8u    /* with fewer it does not pay */
 #define MORSEL_STRIP 16u
-struct morsel_room {
+struct morsel_pairs {
     int32_t sums[MORSEL_STRIP][64];
     int32_t start[2 * MORSEL_SPAN];
     float multiplier[2 * MORSEL_SPAN], offset[2 * MORSEL_SPAN];
-    int8_t weights[MORSEL_ROOM_BYTES];
+    uint32_t bytes; /* of weights */
+    _Alignas(64) int8_t weights[];
 };
 
 /*
@@ -41,7 +43,7 @@ struct morsel_tile {
     uint8_t *y;                  /* first channel of the first pixel */
     size_t y_step;               /* from pixel to pixel */
     int32_t (*raw)[MORSEL_SPAN]; /* RAW: sums [pixel][channel] */
-    struct morsel_room *room;
+    struct morsel_pairs *room;
     int32_t *sums; /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
     uint32_t begun, ended;
     const int8_t *next; /* the weights that come after these, or NULL: worth a prefetch meanwhile */
@@ -64,8 +66,8 @@ void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct mor
 
 /* Convolutions and matrix products in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
-                       struct morsel_room *room);
-void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_room *room);
+                       struct morsel_pairs *room);
+void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room);
 
 morsel_conv_fn morsel_conv_rows_i8mm;
 morsel_fc_fn morsel_fc_blocks_i8mm;

@@ -296,7 +296,7 @@ static void twice_float(float *to, float32x4_t v) {
 static int fill_room(const struct morsel_tile *t) {
     const struct morsel_span *span = t->span;
     uint32_t blocks = (t->channels + 15) / 16, k = t->segments * ((t->depth + 7) / 8 * 8);
-    if (span->uses < MORSEL_ROOM_PIXELS || k > MORSEL_ROOM_BYTES / 16 / blocks) return 0;
+    if (span->uses < MORSEL_ROOM_PIXELS || k > t->room->bytes / 16 / blocks) return 0;
     pair_weights(t, blocks);
     for (uint32_t c = 0; c < blocks * 16; c += 4) {
         twice(t->room->start + 2 * c, vld1q_s32(span->start + c));
@@ -313,21 +313,23 @@ static void tile_i8mm(const struct morsel_tile *t) {
     else run(t);
 }
 
-static __attribute__((noinline)) void conv_in_room(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    struct morsel_room room;
-    morsel_conv_tiles(a, rows, y, n, tile_i8mm, &room);
+/* Takes the room that is lent; NULL: it is too small. */
+static struct morsel_pairs *pairs_in(const struct morsel_room *room) {
+    struct morsel_pairs *pairs = (void *)room->data;
+    if (room->bytes < sizeof *pairs + MORSEL_ROOM_LEAST) return NULL;
+    const uint32_t left = room->bytes - (uint32_t)sizeof *pairs;
+    pairs->bytes = left < MORSEL_ROOM_BYTES ? left : MORSEL_ROOM_BYTES;
+    return pairs;
 }
 
 void morsel_conv_rows_i8mm(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    (a->channels.weight_zero ? morsel_conv_rows_dotprod : conv_in_room)(a, rows, y, n);
-}
-
-static __attribute__((noinline)) void fc_in_room(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    struct morsel_room room;
-    morsel_fc_tiles(a, begin, end, tile_i8mm, &room);
+    struct morsel_pairs *pairs = a->channels.weight_zero ? NULL : pairs_in(&a->room);
+    if (pairs) morsel_conv_tiles(a, rows, y, n, tile_i8mm, pairs);
+    else morsel_conv_rows_dotprod(a, rows, y, n);
 }
 
 void morsel_fc_blocks_i8mm(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    if (a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks) morsel_fc_blocks_dotprod(a, begin, end);
-    else fc_in_room(a, begin, end);
+    struct morsel_pairs *pairs = a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks ? NULL : pairs_in(&a->room);
+    if (pairs) morsel_fc_tiles(a, begin, end, tile_i8mm, pairs);
+    else morsel_fc_blocks_dotprod(a, begin, end);
 }

@@ -8,7 +8,7 @@
 
 #define PIECES 64u        /* window cells that a tile addresses one by one */
 #define LINE 1024u        /* channels of a cell of padding */
-#define PACKED 1536u      /* bytes of a window that is copied */
+#define PACKED 1120u      /* bytes of a window that is copied */
 #define SPARE 16u         /* copies go 16 bytes at a time */
 #define FEW_WEIGHTS 6144u /* bytes */
 #define MANY_INPUTS 131072u
@@ -18,13 +18,19 @@
 /* What a walk keeps at hand. Plain C is not called with that on the stack. */
 struct walk_room {
     union {
-        uint8_t padding[LINE]; /* zero points, signed domain */
+        struct {
+            uint8_t padding[LINE]; /* zero points, signed domain */
+            const uint8_t *x[4 * PIECES];
+        };
         uint8_t packed[4 * (PACKED + SPARE)];
+        struct { /* windows of three rows of nine bytes */
+            uint8_t nines[4 * (PACKED + SPARE) - MORSEL_SPAN * NINE_K];
+            int8_t weights[MORSEL_SPAN * NINE_K]; /* closer than in the blob */
+        };
     };
-    int8_t weights[MORSEL_SPAN * NINE_K]; /* of windows of three rows of nine bytes, closer than in the blob */
+    const uint8_t *lines[4]; /* of copied windows */
     int32_t raw[4][MORSEL_SPAN];
     int32_t below[4 * SUMMED];
-    const uint8_t *x[4 * PIECES];
     struct morsel_span span;
 };
 
@@ -35,7 +41,7 @@ struct walk {
     uint32_t packing;
     uint32_t most; /* channels of a span */
     uint32_t deep; /* pieces of a window whose weights the room holds at once, where it does not hold all; else 0 */
-    struct morsel_room *room;
+    struct morsel_pairs *room;
     uint32_t nine;      /* windows of three rows of nine bytes lie closer than the weights of the blob */
     uint32_t tile_k;    /* inputs of a copied window */
     uint32_t line;      /* its bytes with the spare ones */
@@ -241,7 +247,7 @@ static void sum_below(struct walk *w, const struct morsel_tile *t) {
 static uint32_t tiles_at_once(const struct walk *w, uint32_t pixels) {
     const struct morsel_window *win = &w->a->window;
     if (w->own->span.requant.mode == MORSEL_REQUANT_RAW) return 1;
-    if (w->packing) return (uint32_t)sizeof w->own->packed / w->line / 4;
+    if (w->packing) return (uint32_t)(w->nine ? sizeof w->own->nines : sizeof w->own->packed) / w->line / 4;
     if (w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
     const uint8_t *const *row = w->rows + 1;
     for (uint32_t at = win->out_w; at < pixels; at += win->out_w, row++)
@@ -282,7 +288,7 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
     struct morsel_tile t = {
-        .x = w->own->x,
+        .x = w->packing ? w->own->lines : w->own->x,
         .segments = w->packing ? 1 : w->pieces,
         .depth = w->packing ? w->tile_k : w->depth,
         .weights = a->weights + (size_t)start * w->k,
@@ -356,7 +362,7 @@ static int plan(struct walk *w) {
 
 static void fill_spare(struct walk *w) {
     w->line = (w->tile_k + SPARE + 15) / 16 * 16;
-    for (uint32_t p = 0; w->packing && p < 4; p++) w->own->x[p] = w->own->packed + p * w->line;
+    for (uint32_t p = 0; w->packing && p < 4; p++) w->own->lines[p] = w->own->packed + p * w->line;
     if (w->packing) memset(w->own->packed, 0, sizeof w->own->packed);
     else memset(w->own->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
 }
@@ -378,8 +384,8 @@ static void share(struct walk *w, uint32_t pixels) {
     uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_SPAN / 16;
     w->deep = 0;
     w->most = w->room ? MORSEL_SPAN : span_channels(w, pixels);
-    if (!w->room || depth > MORSEL_ROOM_BYTES / 16 || pixels < MORSEL_ROOM_PIXELS) return;
-    uint32_t fit = MORSEL_ROOM_BYTES / 16 / depth;
+    if (!w->room || depth > w->room->bytes / 16 || pixels < MORSEL_ROOM_PIXELS) return;
+    uint32_t fit = w->room->bytes / 16 / depth;
     if (fit < pieces && w->a->y.qparams.is_float) {
         w->most = span_channels(w, pixels); /* no strips: dot products do it */
     } else if (fit < pieces) {
@@ -394,10 +400,10 @@ static void share(struct walk *w, uint32_t pixels) {
 }
 
 /* A 1x1 window too deep for the room becomes a row of cells that it holds; the bytes and the weights lie the same. */
-static void split_depth(struct morsel_conv_args *a) {
+static void split_depth(struct morsel_conv_args *a, uint32_t room) {
     struct morsel_window *win = &a->window;
     uint32_t depth = win->in_c, parts = (depth + LINE - 1) / LINE;
-    if (win->kernel_h * win->kernel_w * a->groups != 1 || win->pad_left || depth % 4 || depth <= MORSEL_ROOM_BYTES / 16) return;
+    if (win->kernel_h * win->kernel_w * a->groups != 1 || win->pad_left || depth % 4 || depth <= room / 16) return;
     while (parts < PIECES && depth / 4 % parts) parts++;
     if (depth / 4 % parts) return;
     win->in_c /= parts;
@@ -419,18 +425,14 @@ static __attribute__((noinline)) void walk_rows(struct walk *w, uint32_t y, uint
 }
 
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
-                       struct morsel_room *room) {
+                       struct morsel_pairs *room) {
     struct morsel_conv_args split;
-    struct walk w;
-    w.a = a;
+    struct walk w = {.a = a, .rows = rows, .room = room};
     if (room) {
         split = *a;
-        split_depth(&split);
+        split_depth(&split, room->bytes);
         w.a = &split;
     }
-    w.rows = rows;
-    w.lines = NULL;
-    w.room = room;
     if (plan(&w)) walk_rows(&w, y, n, tile);
     else morsel_conv_rows_c(a, rows, y, n);
 }
@@ -445,6 +447,7 @@ static void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *
     conv->weights = a->weights;
     conv->channels = a->channels;
     conv->groups = 1;
+    conv->room = a->room;
 }
 
 static const char *refusal_of(const struct morsel_conv_args *a) {
@@ -484,11 +487,11 @@ static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_
     }
 }
 
-void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_room *room) {
+void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room) {
     struct morsel_conv_args conv;
     struct walk w;
     as_conv(&conv, a);
-    if (room) split_depth(&conv);
+    if (room) split_depth(&conv, room->bytes);
     if (a->lines) conv.x.qparams.zero = 128; /* zero points come with the results */
     w.a = &conv;
     w.room = room;

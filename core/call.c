@@ -25,6 +25,19 @@ size_t morsel_call_part_bytes(const struct morsel_call *call) {
     return (size_t)w->kernel_h * ((w->kernel_w * w->in_c + 3) / 4) * 64;
 }
 
+struct morsel_room *morsel_args_room(union morsel_args *args, uint32_t kind) {
+    switch (morsel_kind_base(kind)) {
+    case MORSEL_STEP_CONV:
+    case MORSEL_STEP_DEPTHWISE: return &args->conv.room;
+    case MORSEL_STEP_FC: return &args->fc.room;
+    case MORSEL_STEP_MATMUL: return &args->matmul.room;
+    case MORSEL_STEP_FLOAT_CONV: return &args->float_conv.room;
+    case MORSEL_STEP_FLOAT_MATMUL: return &args->float_matmul.room;
+    case MORSEL_STEP_SOFTMAX: return &args->softmax.room;
+    default: return NULL;
+    }
+}
+
 uint8_t *morsel_call_padding_row(const struct morsel_call *call) {
     return morsel_call_is_conv(call) ? call->args.conv.padding_row : NULL;
 }

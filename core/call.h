@@ -164,6 +164,9 @@ uint32_t morsel_call_parts(const struct morsel_call *call);
 /* Weights of a part: of 16 outputs. */
 size_t morsel_call_part_bytes(const struct morsel_call *call);
 
+/* The room in the arguments of a kernel; NULL: kernels of that kind have none. */
+struct morsel_room *morsel_args_room(union morsel_args *args, uint32_t kind);
+
 /* The padding row of a step; NULL: it needs none. Another one may take its place if it is as long and was filled. */
 uint8_t *morsel_call_padding_row(const struct morsel_call *call);
 void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_row);

@@ -81,13 +81,12 @@ KIND(morsel_kind_quantize, "quantize", 2, FLOATS, FOUND, 0, NONE, 0, sizeof(stru
      .run = morsel_run_quantize);
 KIND(morsel_kind_dynamic_conv, "dynamic_conv", 2, FOUND, FLOATS, 0, NUMBERED, CONV_SUMS, sizeof(struct morsel_blob_conv), 0, NUMBERS,
      .kernels = morsel_kernels_conv, .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv,
-     .run_rows = morsel_run_dynamic_conv);
+     .run_rows = morsel_run_conv);
 KIND(morsel_kind_dynamic_depthwise, "dynamic_depthwise", 2, FOUND, FLOATS, 0, NUMBERED, CONV_SUMS, sizeof(struct morsel_blob_conv), 0,
      NUMBERS, .kernels = morsel_kernels_depthwise, .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv,
-     .run_rows = morsel_run_dynamic_conv);
+     .run_rows = morsel_run_conv);
 KIND(morsel_kind_dynamic_fc, "dynamic_fc", 2, FOUND, FLOATS, 0, NONE, FC_SUMS, sizeof(struct morsel_blob_fc), 0, NUMBERS,
-     .kernels = morsel_kernels_fc, .work = morsel_work_fc, .check = morsel_check_fc, .prepare = morsel_prepare_fc,
-     .run = morsel_run_dynamic_fc);
+     .kernels = morsel_kernels_fc, .work = morsel_work_fc, .check = morsel_check_fc, .prepare = morsel_prepare_fc, .run = morsel_run_fc);
 KIND(morsel_kind_lookup, "lookup", 1, INTEGERS, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_lookup), 0, .kernels = morsel_kernels_lookup,
      .work = morsel_work_lookup, .check = morsel_check_lookup, .prepare = morsel_prepare_lookup, .run = morsel_run_lookup);
 KIND(morsel_kind_cast, "cast", 1, INTEGERS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_cast), 0, .kernels = morsel_kernels_cast,

@@ -54,11 +54,11 @@ extern "C" {
 #define MORSEL_MAX_RANK 6   /* the largest number of dimensions of a tensor */
 #define MORSEL_ALIGNMENT 64 /* blobs and arenas start at a multiple of this many bytes */
 
-/* Bytes of stack that no function goes beyond, whatever the network: with kernels in plain C, on arm64, on x86-64. `make stack` proves it
- * for gcc. What libc's memcpy() and functions of the caller take comes on top. */
-#define MORSEL_STACK_C 19456
-#define MORSEL_STACK_ARM64 66560
-#define MORSEL_STACK_X86 122880
+/* Bytes of stack that no function goes beyond, whatever the network: where there is nothing but plain C, on arm64, on x86-64. `make stack`
+ * proves it for gcc. What libc's memcpy() and functions of the caller take comes on top. */
+#define MORSEL_STACK_C 5120
+#define MORSEL_STACK_ARM64 20480
+#define MORSEL_STACK_X86 73728
 #if defined(__x86_64__) || defined(_M_X64)
 #define MORSEL_STACK_BYTES MORSEL_STACK_X86
 #elif defined(__aarch64__) || defined(_M_ARM64)

@@ -154,14 +154,6 @@ static bool plan_frame(struct morsel_picture_plan *plan, const struct morsel_blo
 
 /* --- Into the input --------------------------------------------------------------------------------------------------- */
 
-/* NumPy's float32 (pixel * scale - mean) / std: each operation rounds. */
-static float normalize(const struct morsel_blob_picture *rule, uint32_t channel, uint32_t pixel) {
-    float value = (float)pixel * rule->scale;
-    value = value - rule->mean[channel];
-    value = value / rule->std[channel];
-    return value;
-}
-
 /* ONNX QuantizeLinear, as morsel_quantize() does it. */
 static uint8_t quantize_byte(const struct morsel_view *view, float value) {
     int32_t low = (view->type == MORSEL_INT8 ? -128 : 0) - view->zero_point;
@@ -172,12 +164,9 @@ static uint8_t quantize_byte(const struct morsel_view *view, float value) {
 
 static void fill_table(struct morsel_sink *sink, const struct morsel_blob_picture *rule, const struct morsel_view *view,
                        uint32_t channels) {
-    for (uint32_t c = 0; c < channels; c++)
-        for (uint32_t pixel = 0; pixel < 256; pixel++) {
-            float value = normalize(rule, c, pixel);
-            if (view->type == MORSEL_FLOAT32) sink->table.floats[c][pixel] = value;
-            else sink->table.bytes[c][pixel] = quantize_byte(view, value);
-        }
+    sink->rule = rule;
+    for (uint32_t c = 0; view->type != MORSEL_FLOAT32 && c < channels; c++)
+        for (uint32_t pixel = 0; pixel < 256; pixel++) sink->table[c][pixel] = quantize_byte(view, morsel_normalize(rule, c, pixel));
 }
 
 /* Where the elements of an image go. A row-major view may hold the picture channel last too, where the graph states it that way. */

@@ -64,11 +64,17 @@ struct morsel_sink {
     ptrdiff_t step_y, step_x, step_c;
     uint8_t fill[3]; /* pixels beside the picture */
     bool swap;       /* the frame has red where the result has blue */
-    union {
-        uint8_t bytes[3][256];
-        float floats[3][256];
-    } table;
+    const struct morsel_blob_picture *rule;
+    uint8_t table[3][256]; /* of bytes; floats are computed */
 };
+
+/* NumPy's float32 (pixel * scale - mean) / std: each operation rounds. */
+static inline float morsel_normalize(const struct morsel_blob_picture *rule, uint32_t channel, uint32_t pixel) {
+    float value = (float)pixel * rule->scale;
+    value = value - rule->mean[channel];
+    value = value / rule->std[channel];
+    return value;
+}
 
 /* All rows. `scratch` has the plan's size. */
 void morsel_picture_rows(const struct morsel_picture_plan *plan, const struct morsel_source *source, const struct morsel_sink *sink,

@@ -6,11 +6,12 @@
  */
 #include "picture.h"
 
+#include "../kernels/kernels.h"
 #include "../kernels/pixels.h"
 
 #include <string.h>
 
-#define CHUNK 192u /* bytes of a row that are summed at once, on the stack: whole pixels */
+#define CHUNK (MORSEL_OWN_KERNELS ? 192u : 48u) /* bytes of a row that are summed at once, on the stack: whole pixels */
 #define COLOR_BITS 13
 
 struct job {
@@ -276,8 +277,13 @@ static void make_row(struct job *job, uint32_t i) {
 /* --- Into the input --------------------------------------------------------------------------------------------------- */
 
 static void put_pixel(const struct morsel_sink *sink, ptrdiff_t at, uint32_t channel, uint8_t pixel) {
-    if (sink->element == 1) sink->data[at] = sink->table.bytes[channel][pixel];
-    else memcpy(sink->data + 4 * at, &sink->table.floats[channel][pixel], 4);
+    float value;
+    if (sink->element == 1) {
+        sink->data[at] = sink->table[channel][pixel];
+        return;
+    }
+    value = morsel_normalize(sink->rule, channel, pixel);
+    memcpy(sink->data + 4 * at, &value, 4);
 }
 
 /* Row y of the frame's result: the row that was made between ends of `fill`, or all of that. */
@@ -291,7 +297,7 @@ static void put_row(const struct morsel_sink *sink, const struct morsel_picture_
         uint32_t i = 0;
         for (; i < begin; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
         if (sink->element == 1)
-            for (; i < end; i++, at += step, source += plan->channels) sink->data[at] = sink->table.bytes[c][*source];
+            for (; i < end; i++, at += step, source += plan->channels) sink->data[at] = sink->table[c][*source];
         for (; i < end; i++, at += step, source += plan->channels) put_pixel(sink, at, c, *source);
         for (; i < x->size; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
     }

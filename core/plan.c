@@ -16,5 +16,6 @@ void morsel_plan(const struct morsel_session *session) {
     for (uint32_t i = 0; i < session->step_count; i++) memset(morsel_call_at(session, i), 0, offsetof(struct morsel_call, args));
     fill_calls(session, &kernels, &plain);
     if (morsel_plan_split(session, kernels.strided_pixels)) fill_calls(session, &kernels, &plain);
+    morsel_plan_room(session);
     if (MORSEL_OWN_KERNELS) morsel_plan_prefetch(session);
 }

@@ -32,6 +32,9 @@ uint32_t morsel_make_group(struct morsel_moves *moves, uint32_t first);
 /* Gives each convolution what it prefetches. */
 void morsel_plan_prefetch(const struct morsel_session *session);
 
+/* Lends each step what the arena has to spare while it runs; entries are made. */
+void morsel_plan_room(const struct morsel_session *session);
+
 /* The spare memory, which follows the planned arena: for an output that may not lie where it was planned, and for what the first task
  * holds of a chain. */
 uint32_t morsel_spare_bytes(const struct morsel_model *model);

@@ -79,16 +79,10 @@ static int move_output(struct morsel_moves *plan, uint32_t first, uint32_t last)
 
 /* --- Finding chains --- */
 
-struct chain {
-    uint32_t first, count;
-    struct morsel_stage stages[MORSEL_MOST_CHAIN];
-};
-
 /* The rows of share `place`. */
-static void find_share(struct chain *chain, uint32_t tasks, uint32_t place) {
-    uint32_t height = chain->stages[chain->count - 1].tensor->dims[1];
-    morsel_find_stage_rows(chain->stages, chain->count, morsel_share_from(height, tasks, place),
-                           morsel_share_from(height, tasks, place + 1));
+static void find_share(const struct morsel_stages *chain, uint32_t tasks, uint32_t place) {
+    uint32_t height = morsel_stage_tensor(chain, chain->count - 1)->dims[1];
+    morsel_find_stage_rows(chain, morsel_share_from(height, tasks, place), morsel_share_from(height, tasks, place + 1));
 }
 
 static int is_picture(const struct morsel_blob_tensor *t) {
@@ -115,33 +109,38 @@ static int may_end(const struct morsel_session *session, uint32_t first, uint32_
 }
 
 /* What tasks hold at most, and their own memory has room for it. */
-static int fits(const struct morsel_moves *plan, struct chain *chain, int moves) {
+static int fits(const struct morsel_moves *plan, const struct morsel_stages *chain, int moves) {
     const struct morsel_session *session = plan->session;
-    const struct morsel_blob_tensor *front = moves                         ? chain->stages[chain->count - 1].tensor
+    const struct morsel_blob_tensor *front = moves                         ? morsel_stage_tensor(chain, chain->count - 1)
                                              : is_busy(plan, chain->first) ? plan->moved
                                                                            : NULL;
     uint32_t room = session->spare_bytes - (front ? morsel_aligned(front->bytes) : 0);
     if (session->band_bytes < room) room = session->band_bytes;
     for (uint32_t place = 0; place < session->options.tasks; place++) {
         find_share(chain, session->options.tasks, place);
-        if (morsel_find_chain_places(chain->stages, chain->first, chain->count, NULL) > room) return 0;
+        if (morsel_find_chain_places(chain, NULL) > room) return 0;
     }
     return 1;
 }
 
-/* Work on the rows that a task makes beyond its share, of the task that has most of them. Units come from what the blob states, any 32
- * bits: rows and share are at most the height, so that a stage adds less than 2^32 either way. Proven: tests/prove, more_work. */
-static int64_t more_work(struct chain *chain, uint32_t tasks) {
+/* Work on the rows of a stage beyond a share of its height. Units come from what the blob states, any 32 bits: rows and share are at most
+ * the height, so that this is less than 2^32 either way. Proven: tests/prove, more_rows. */
+static int64_t more_rows(const struct morsel_stage *s, const struct morsel_blob_step *step, uint32_t height, uint32_t share) {
+    uint32_t units = step->macs_low >> 8 | step->macs_high << 24;
+    if (step->kind == MORSEL_STEP_DEPTHWISE) units *= DEPTHWISE;
+    return ((int64_t)(s->end - s->begin) - share) * (units / height);
+}
+
+/* The same of all stages, of the task that has most of it. */
+static int64_t more_work(const struct morsel_stages *chain, uint32_t tasks) {
     int64_t most = 0;
     for (uint32_t place = 0; place < tasks; place++) {
         int64_t more = 0;
         find_share(chain, tasks, place);
         for (uint32_t i = 0; i < chain->count; i++) {
-            const struct morsel_stage *s = &chain->stages[i];
-            uint32_t height = s->tensor->dims[1], units = s->step->macs_low >> 8 | s->step->macs_high << 24;
-            if (s->call->kind == MORSEL_STEP_DEPTHWISE) units *= DEPTHWISE;
+            uint32_t height = morsel_stage_tensor(chain, i)->dims[1];
             uint32_t share = morsel_share_from(height, tasks, place + 1) - morsel_share_from(height, tasks, place);
-            more += ((int64_t)(s->end - s->begin) - share) * (units / height);
+            more += more_rows(&chain->stage[i], morsel_stage_step(chain, i), height, share);
         }
         if (more > most) most = more;
     }
@@ -160,15 +159,13 @@ static int64_t border_of(const struct morsel_session *session, uint32_t index) {
 static int64_t gain_of(const struct morsel_moves *plan, uint32_t first, uint32_t last) {
     const struct morsel_session *session = plan->session;
     int64_t gain = last + 1 < session->step_count ? -border_of(session, last + 1) : 0;
-    struct chain chain;
+    struct morsel_stage stage[MORSEL_MOST_CHAIN];
+    struct morsel_stages chain = {session, first, last - first + 1, 0, stage};
     int moves = covers(plan, first, last);
     if (first == last) return gain;
     if (!may_end(session, first, last)) return NONE;
-    chain.first = first;
-    chain.count = last - first + 1;
     morsel_link_stages(session, first, chain.count);
-    morsel_find_stages(chain.stages, session, first, chain.count);
-    if (moves && !may_move(plan, first, chain.stages[last - first].tensor)) return NONE;
+    if (moves && !may_move(plan, first, morsel_stage_tensor(&chain, last - first))) return NONE;
     if (!fits(plan, &chain, moves)) return NONE;
     for (uint32_t i = first + 1; i <= last; i++) gain += JOB;
     return gain - more_work(&chain, session->options.tasks);

@@ -126,8 +126,8 @@ static void run_steps(void *entry, uint32_t task) {
         if (w) morsel_whole_pictures(s.call, &x, &y);
         for (uint32_t i = 0; i < s.count; i++) {
             if (s.count > 1 && i < 2) fetch_border(&s, !i);
-            if (w) morsel_run_rows(s.call, &x, &y, s.padding_row, s.begin[i], s.end[i]);
-            else morsel_run_units(s.call, s.begin[i], s.end[i]);
+            if (w) morsel_run_rows(s.call, &x, &y, s.padding_row, task, s.begin[i], s.end[i]);
+            else morsel_run_units(s.call, task, s.begin[i], s.end[i]);
         }
     }
 }

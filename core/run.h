@@ -21,10 +21,10 @@ void morsel_fetch_share(const struct morsel_session *session, uint32_t index, st
 /* Rows begin .. end of a step with a window, counted through the batch, or of one picture of a step of a group. tests/a76 counts its
  * calls. */
 void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
-                     uint32_t begin, uint32_t end);
+                     uint32_t task, uint32_t begin, uint32_t end);
 
 /* Units begin .. end of a step without a window. tests/a76 counts these calls, too. */
-void morsel_run_units(const struct morsel_call *call, uint32_t begin, uint32_t end);
+void morsel_run_units(const struct morsel_call *call, uint32_t task, uint32_t begin, uint32_t end);
 
 /* Of kinds, by core/kinds.c: points at a row, calls of kernels with a window, and of others for units begin .. end. */
 void morsel_point_binary(union morsel_args *a, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements);
@@ -49,9 +49,6 @@ void morsel_run_gather(const struct morsel_call *call, const union morsel_args *
 void morsel_run_range(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_factors(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_quantize(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
-void morsel_run_dynamic_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y,
-                             uint32_t n);
-void morsel_run_dynamic_fc(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_concat(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 
 /* What a step with a window reads and writes, whole. */

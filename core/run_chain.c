@@ -8,42 +8,43 @@ static uint8_t *memory_end(const struct morsel_session *session, uint32_t task) 
     return session->arena + morsel_blob_header(session->model)->arena_bytes + session->spare_bytes;
 }
 
-static void find_band(struct morsel_stage *stages, const struct morsel_session *session, uint32_t first, uint32_t task) {
-    const struct morsel_call *call = morsel_call_at(session, first);
-    uint32_t count = call->count, place = call->tasks - 1 - task; /* core/run.c says why */
-    struct morsel_stage *last = &stages[count - 1];
-    uint8_t *end = memory_end(session, task);
-    morsel_find_stages(stages, session, first, count);
-    uint32_t height = last->tensor->dims[1];
-    morsel_find_stage_rows(stages, count, morsel_share_from(height, call->tasks, place), morsel_share_from(height, call->tasks, place + 1));
-    uint8_t *padding_row = end - morsel_find_chain_places(stages, first, count, end);
-    for (uint32_t i = 0; i < count; i++) stages[i].padding_row = morsel_call_padding_row(stages[i].call) ? padding_row : NULL;
-    last->y = morsel_hold_whole(session, last->tensor, 0);
-    morsel_find_stage_inputs(stages, session, count, 0);
+/* Returns the padding row of all steps. */
+static uint8_t *find_band(const struct morsel_stages *stages, uint32_t task) {
+    const struct morsel_call *call = morsel_stage_call(stages, 0);
+    uint32_t place = call->tasks - 1u - task; /* core/run.c says why */
+    uint32_t height = morsel_stage_tensor(stages, stages->count - 1)->dims[1];
+    uint8_t *end = memory_end(stages->session, task);
+    morsel_find_stage_rows(stages, morsel_share_from(height, call->tasks, place), morsel_share_from(height, call->tasks, place + 1));
+    return end - morsel_find_chain_places(stages, end);
 }
 
 /* A convolution for the task's rows alone, which fetches all that is to be fetched in step with them. */
-static const struct morsel_call *fetching(const struct morsel_session *session, const struct morsel_stage *s, uint32_t index,
-                                          uint32_t place, struct morsel_call *part) {
-    if (s->call->kind != MORSEL_STEP_CONV) return s->call;
-    *part = *s->call;
-    part->args.conv.y.data = s->y.data;
-    part->args.conv.prefetch_row = s->begin - s->y.first;
+static const struct morsel_call *fetching(const struct morsel_stages *stages, uint32_t i, const struct morsel_held *y, uint32_t task,
+                                          struct morsel_call *part) {
+    const struct morsel_call *call = morsel_stage_call(stages, i);
+    const struct morsel_stage *s = &stages->stage[i];
+    if (call->kind != MORSEL_STEP_CONV) return call;
+    *part = *call;
+    part->args.conv.y.data = y->data;
+    part->args.conv.prefetch_row = s->begin - y->first;
     part->args.conv.prefetch_rows = s->end - s->begin;
-    morsel_fetch_share(session, index, &part->args.conv, place);
+    morsel_fetch_share(stages->session, stages->first + i, &part->args.conv, morsel_stage_call(stages, 0)->tasks - 1u - task);
     return part;
 }
 
 void morsel_run_chain(void *entry, uint32_t task) {
     const struct morsel_entry *e = entry;
-    const struct morsel_call *first = morsel_call_at(e->session, e->first);
-    struct morsel_stage stages[MORSEL_MOST_CHAIN];
+    struct morsel_stage stage[MORSEL_MOST_CHAIN];
+    struct morsel_stages stages = {e->session, e->first, morsel_call_at(e->session, e->first)->count, 0, stage};
     struct morsel_call part;
-    find_band(stages, e->session, e->first, task);
-    for (uint32_t i = 0; i < first->count; i++) {
-        const struct morsel_stage *s = &stages[i];
-        morsel_fill_padding_row(s->call, s->padding_row);
-        const struct morsel_call *call = fetching(e->session, s, e->first + i, first->tasks - 1 - task, &part);
-        morsel_run_rows(call, s->x, &s->y, s->padding_row, s->begin, s->end);
+    struct morsel_held x[2], y;
+    uint8_t *padding_row = find_band(&stages, task);
+    for (uint32_t i = 0; i < stages.count; i++) {
+        const struct morsel_call *call = morsel_stage_call(&stages, i);
+        uint8_t *own = morsel_call_padding_row(call) ? padding_row : NULL;
+        morsel_fill_padding_row(call, own);
+        y = morsel_stage_output(&stages, i);
+        morsel_stage_inputs(&stages, i, x);
+        morsel_run_rows(fetching(&stages, i, &y, task, &part), x, &y, own, task, stage[i].begin, stage[i].end);
     }
 }

@@ -2,9 +2,19 @@
 /* The last way to a kernel: row addresses for spatial kernels, places in rings for elementwise ones, straight calls for the rest. */
 #include "run.h"
 
-#define ROW_POINTERS 256u
+#define ROW_POINTERS (MORSEL_OWN_KERNELS ? 256u : MORSEL_FORMAT_MAX_WINDOW) /* those of one output row at least */
 
-_Static_assert(ROW_POINTERS >= MORSEL_FORMAT_MAX_WINDOW, "the rows of one output row fit");
+/* The arguments of task `task`: its part of the room; of a dynamic kind, the zero point that stands in front of the multipliers now. */
+static const union morsel_args *own_args(const struct morsel_call *call, uint32_t task, union morsel_args *own) {
+    const int is_dynamic = call->kind != morsel_kind_base(call->kind);
+    if (!task && !is_dynamic) return &call->args;
+    *own = call->args;
+    struct morsel_room *room = task ? morsel_args_room(own, call->kind) : NULL;
+    if (room && room->bytes) room->data += (size_t)task * room->bytes;
+    if (is_dynamic && morsel_call_is_conv(call)) own->conv.x.qparams.zero = morsel_found_zero(morsel_call_numbers(call));
+    else if (is_dynamic && !own->fc.lines) own->fc.x.qparams.zero = morsel_found_zero(own->fc.channels.multiplier - MORSEL_NUMBERS);
+    return own;
+}
 
 /* Where row y lies among those that are held. Calls for few rows are many, and a division takes longer than the question. */
 static uint32_t place_of(const struct morsel_held *x, uint32_t y) {
@@ -62,12 +72,12 @@ void morsel_point_lut(union morsel_args *a, const struct morsel_held *x, const s
 }
 
 static void run_window(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
-                       uint32_t begin, uint32_t end) {
+                       uint32_t task, uint32_t begin, uint32_t end) {
     const uint8_t *rows[ROW_POINTERS];
     union morsel_args own;
-    const union morsel_args *a = &call->args;
+    const union morsel_args *a = own_args(call, task, &own);
     if (a->windowed.y.data != y->data) {
-        own = *a;
+        if (a != &own) own = *a;
         own.windowed.y.data = y->data;
         a = &own;
     }
@@ -78,10 +88,10 @@ static void run_window(const struct morsel_call *call, const struct morsel_held 
 }
 
 void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
-                     uint32_t begin, uint32_t end) {
+                     uint32_t task, uint32_t begin, uint32_t end) {
     const struct morsel_kind *kind = morsel_kinds[call->kind];
     if (kind->run_rows) {
-        run_window(call, x, y, padding_row, begin, end);
+        run_window(call, x, y, padding_row, task, begin, end);
         return;
     }
     union morsel_args own = call->args;
@@ -172,20 +182,6 @@ void morsel_run_quantize(const struct morsel_call *call, const union morsel_args
     call->kernel.quantize(&a->quantize, begin, end);
 }
 
-/* With the zero point that stands in front of the multipliers now. */
-void morsel_run_dynamic_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y,
-                             uint32_t n) {
-    struct morsel_conv_args own = a->conv;
-    own.x.qparams.zero = morsel_found_zero(a->conv.channels.multiplier - MORSEL_NUMBERS);
-    call->kernel.conv(&own, rows, y, n);
-}
-
-void morsel_run_dynamic_fc(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
-    struct morsel_fc_args own = a->fc;
-    if (!own.lines) own.x.qparams.zero = morsel_found_zero(own.channels.multiplier - MORSEL_NUMBERS);
-    call->kernel.fc(&own, begin, end);
-}
-
 void morsel_run_lookup(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
     call->kernel.lookup(&a->lookup, begin, end);
 }
@@ -213,6 +209,7 @@ void morsel_run_concat(const struct morsel_call *call, const union morsel_args *
     }
 }
 
-void morsel_run_units(const struct morsel_call *call, uint32_t begin, uint32_t end) {
-    morsel_kinds[call->kind]->run(call, &call->args, begin, end);
+void morsel_run_units(const struct morsel_call *call, uint32_t task, uint32_t begin, uint32_t end) {
+    union morsel_args own;
+    morsel_kinds[call->kind]->run(call, own_args(call, task, &own), begin, end);
 }

@@ -11,14 +11,17 @@ struct morsel_held {
     uint32_t rows, first;
 };
 
+/* What a task holds for each step: little, as it stands on the stack. */
 struct morsel_stage {
-    const struct morsel_call *call;
-    const struct morsel_blob_step *step;
-    const struct morsel_blob_tensor *tensor; /* that it writes */
-    uint32_t begin, end;                     /* rows that the task makes */
-    struct morsel_held y;                    /* where they go */
-    struct morsel_held x[2];                 /* where it finds its inputs */
-    uint8_t *padding_row;
+    uint32_t begin, end; /* rows that the task makes */
+    uint8_t *own; /* in its own memory: where these rows go in a chain; in a group the padding row, then the ring. NULL: as planned */
+};
+
+struct morsel_stages {
+    const struct morsel_session *session;
+    uint32_t first, count; /* steps */
+    uint32_t image;        /* of whole tensors */
+    struct morsel_stage *stage;
 };
 
 /* Steps of a chain at most. */
@@ -27,22 +30,32 @@ struct morsel_stage {
 /* Says of steps first .. first + count which of them writes what the others read. */
 void morsel_link_stages(const struct morsel_session *session, uint32_t first, uint32_t count);
 
-/* Names stages first .. first + count, which are linked. */
-void morsel_find_stages(struct morsel_stage *stages, const struct morsel_session *session, uint32_t first, uint32_t count);
-
 /* The rows of every stage that rows begin .. end of the last one need; a stage that has none gets 0 .. 0. */
-void morsel_find_stage_rows(struct morsel_stage *stages, uint32_t count, uint32_t begin, uint32_t end);
+void morsel_find_stage_rows(const struct morsel_stages *stages, uint32_t begin, uint32_t end);
 
-/* Points all stages at what they read: what others of them hold, or image `image` of whole tensors. */
-void morsel_find_stage_inputs(struct morsel_stage *stages, const struct morsel_session *session, uint32_t count, uint32_t image);
+/* Where stage i writes: of the last one the image of a whole tensor. */
+struct morsel_held morsel_stage_output(const struct morsel_stages *stages, uint32_t i);
 
-/* Image `image` of a whole tensor. */
-struct morsel_held morsel_hold_whole(const struct morsel_session *session, const struct morsel_blob_tensor *t, uint32_t image);
+/* Where it finds its inputs: what others hold, or the image of whole tensors. */
+void morsel_stage_inputs(const struct morsel_stages *stages, uint32_t i, struct morsel_held *x);
 
-/* Places in a task's own memory for all rows between the steps of a chain that begins with step `first`, and in front of them for a
- * padding row. They lie at two ends that take turns: what lies at one may be overwritten once no later step reads it. Returns how many
- * bytes that takes; the places are put where that memory, which ends at `end`, has them. NULL: none is needed. */
-uint64_t morsel_find_chain_places(struct morsel_stage *stages, uint32_t first, uint32_t count, uint8_t *end);
+/* Places in a task's own memory for all rows between the steps of a chain, and in front of them for a padding row. They lie at two ends
+ * that take turns: what lies at one may be overwritten once no later step reads it. Returns how many bytes that takes; the places are put
+ * where that memory, which ends at `end`, has them. NULL: none is needed. */
+uint64_t morsel_find_chain_places(const struct morsel_stages *stages, uint8_t *end);
+
+static inline const struct morsel_call *morsel_stage_call(const struct morsel_stages *stages, uint32_t i) {
+    return morsel_call_at(stages->session, stages->first + i);
+}
+
+static inline const struct morsel_blob_step *morsel_stage_step(const struct morsel_stages *stages, uint32_t i) {
+    return morsel_blob_step(stages->session->model, stages->first + i);
+}
+
+/* What it writes. */
+static inline const struct morsel_blob_tensor *morsel_stage_tensor(const struct morsel_stages *stages, uint32_t i) {
+    return morsel_blob_output(stages->session->model, morsel_stage_step(stages, i));
+}
 
 /* morsel_kind_reach() of a step that is prepared. */
 struct morsel_reach morsel_call_reach(const struct morsel_call *call);

@@ -73,6 +73,6 @@ void morsel_conv_rows_c(const struct morsel_conv_args *a, const uint8_t *const *
     job.row_k = (w->kernel_w * job.depth + 3) / 4 * 4;
     job.blocks = (outs + 15) / 16;
     job.beside = a->groups == 1 && w->dilation_w == 1 ? w->kernel_w : 1;
-    const struct morsel_product p = {&job, n * w->out_w, w->kernel_h * job.row_k, 0, outs, take_windows, take_weights, store};
+    const struct morsel_product p = {&job, n * w->out_w, w->kernel_h * job.row_k, 0, outs, take_windows, take_weights, store, a->room};
     for (; job.group < a->groups; job.group++) morsel_multiply(&p);
 }

@@ -2,18 +2,18 @@
 /* Depthwise convolution in plain C: one filter for each channel, sixteen channels at a time. */
 #include "product.h"
 
-#define TAPS 64u /* whose weights are at hand; at least the most rows of a window */
-#define PIXELS 32u
+/* Sums of pixels in a room that has as much, and on the stack: there it may be that of a task of a microcontroller. */
+enum { PIXELS = 32, STACK_TAPS = MORSEL_OWN_KERNELS ? 64 : 25, STACK_PIXELS = MORSEL_OWN_KERNELS ? 32 : 2 };
 
 struct job {
     const struct morsel_conv_args *args;
     const uint8_t *const *rows;
-    uint32_t channel, n;       /* n channels from `channel` on */
-    uint32_t kx, taps;         /* columns of the window from kx on, `taps` of them */
-    int16_t weights[TAPS][16]; /* by column, then row */
-    uint32_t sums[PIXELS][16];
-    uint8_t padding[16];      /* zero points */
-    uint8_t inside[TAPS][16]; /* where n is not 16, inputs with something behind them */
+    uint32_t channel, n;             /* n channels from `channel` on */
+    uint32_t first, taps;            /* taps of the window from `first` on, `taps` of them: by column, then row */
+    uint32_t most_taps, most_pixels; /* for which there is room */
+    int16_t (*weights)[16];          /* of each tap */
+    uint32_t (*sums)[16];            /* of each pixel */
+    uint8_t padding[16];             /* zero points */
 };
 
 /* The block's weights are [kernel_w][pad4(kernel_h) / 4][16][4]; channels need not start with a block. */
@@ -21,41 +21,37 @@ static void take_weights(struct job *j) {
     const struct morsel_conv_args *a = j->args;
     uint32_t kernel_h = a->window.kernel_h, quads = (kernel_h + 3) / 4;
     for (uint32_t o = 0; o < j->n; o++) {
-        uint32_t c = j->channel + o;
+        uint32_t c = j->channel + o, kx = j->first / kernel_h, ky = j->first % kernel_h;
         int32_t zero = a->channels.weight_zero ? a->channels.weight_zero[c] : 0;
-        const int8_t *w = a->weights + ((size_t)(c / 16) * a->window.kernel_w + j->kx) * quads * 64 + c % 16 * 4;
+        const int8_t *w = a->weights + ((size_t)(c / 16) * a->window.kernel_w + kx) * quads * 64 + c % 16 * 4;
         for (uint32_t t = 0; t < j->taps; t++) {
-            uint32_t ky = t % kernel_h;
-            j->weights[t][o] = (int16_t)(w[(size_t)(t / kernel_h * quads + ky / 4) * 64 + ky % 4] - zero);
+            j->weights[t][o] = (int16_t)(w[ky / 4 * 64 + ky % 4] - zero);
+            if (++ky == kernel_h) ky = 0, w += quads * 64;
         }
     }
 }
 
-/* Where the inputs of each tap of a pixel stand: sixteen readable bytes. */
+/* Where the inputs of each tap of a pixel stand: n readable bytes. */
 static void find_taps(struct job *j, const uint8_t **taps, const uint8_t *const *rows, uint32_t ox) {
     const struct morsel_window *w = &j->args->window;
-    uint32_t step = morsel_x_step(w);
-    for (uint32_t t = 0; t < j->taps;) {
-        uint32_t ix = ox * w->stride_w + (j->kx + t / w->kernel_h) * w->dilation_w - w->pad_left; /* left of the picture: huge */
-        for (uint32_t ky = 0; ky < w->kernel_h; ky++, t++) {
-            taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * step + j->channel : j->padding;
-            if (j->n == 16 || ix >= w->in_w) continue;
-            memcpy(j->inside[t], taps[t], j->n);
-            taps[t] = j->inside[t];
-        }
-    }
+    uint32_t step = morsel_x_step(w), ky = j->first % w->kernel_h;
+    uint32_t ix = ox * w->stride_w + j->first / w->kernel_h * w->dilation_w - w->pad_left; /* left of the picture: huge */
+    for (uint32_t t = 0; t < j->taps; ky = 0, ix += w->dilation_w)
+        for (; ky < w->kernel_h && t < j->taps; ky++, t++) taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * step + j->channel : j->padding;
 }
 
 /* |x - zero| and |w - zero| are at most 255. */
-static inline void add_tap(int32_t *restrict acc, const uint8_t *restrict x, const int16_t *restrict w, uint8_t flip, int16_t zero) {
-    for (uint32_t o = 0; o < 16; o++) acc[o] += (int16_t)((x[o] ^ flip) - zero) * w[o];
+static inline void add_tap(int32_t *restrict acc, const uint8_t *restrict x, const int16_t *restrict w, uint8_t flip, int16_t zero,
+                           uint32_t n) {
+    for (uint32_t o = 0; o < n; o++) acc[o] += (int16_t)((x[o] ^ flip) - zero) * w[o];
 }
 
 static void add_taps(const struct job *j, uint32_t *restrict sums, const uint8_t *const *taps) {
     uint8_t flip = (uint8_t)j->args->x.qparams.sign_flip;
     int16_t zero = (int16_t)j->args->x.qparams.zero;
     int32_t acc[16] = {0};
-    for (uint32_t t = 0; t < j->taps; t++) add_tap(acc, taps[t], j->weights[t], flip, zero);
+    for (uint32_t t = 0; j->n == 16 && t < j->taps; t++) add_tap(acc, taps[t], j->weights[t], flip, zero, 16);
+    for (uint32_t t = 0; j->n != 16 && t < j->taps; t++) add_tap(acc, taps[t], j->weights[t], flip, zero, j->n);
     for (uint32_t o = 0; o < 16; o++) sums[o] += (uint32_t)acc[o];
 }
 
@@ -63,12 +59,12 @@ static void add_taps(const struct job *j, uint32_t *restrict sums, const uint8_t
 static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
     const struct morsel_conv_args *a = j->args;
     const struct morsel_window *w = &a->window;
-    uint32_t columns = TAPS / w->kernel_h;
-    const uint8_t *taps[TAPS];
+    uint32_t all = w->kernel_h * w->kernel_w;
+    const uint8_t *taps[STACK_TAPS];
     memset(j->sums, 0, count * sizeof j->sums[0]);
-    for (j->kx = 0; j->kx < w->kernel_w; j->kx += columns) {
-        j->taps = (w->kernel_w - j->kx < columns ? w->kernel_w - j->kx : columns) * w->kernel_h;
-        if (!first || w->kernel_w > columns) take_weights(j);
+    for (j->first = 0; j->first < all; j->first += j->taps) {
+        j->taps = all - j->first < j->most_taps ? all - j->first : j->most_taps;
+        if (!first || all > j->most_taps) take_weights(j);
         for (uint32_t i = 0; i < count; i++) {
             find_taps(j, taps, j->rows + (size_t)((first + i) / w->out_w) * w->kernel_h, (first + i) % w->out_w);
             add_taps(j, j->sums[i], taps);
@@ -84,12 +80,18 @@ static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
 /* The last channels are taken together with as many before them as make sixteen. */
 void morsel_depthwise_rows_c(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    struct job j = {.args = a, .rows = rows};
+    int16_t weights[STACK_TAPS][16];
+    uint32_t sums[STACK_PIXELS][16];
+    struct job j = {.args = a, .rows = rows, .most_taps = STACK_TAPS, .most_pixels = STACK_PIXELS, .weights = weights, .sums = sums};
+    if (PIXELS > STACK_PIXELS && a->room.bytes >= PIXELS * sizeof *sums) {
+        j.most_pixels = PIXELS;
+        j.sums = (void *)a->room.data;
+    }
     memset(j.padding, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), sizeof j.padding);
     for (uint32_t c = 0; c < w->out_c; c += 16) {
         j.n = w->out_c < 16 ? w->out_c : 16;
         j.channel = c < w->out_c - j.n ? c : w->out_c - j.n;
-        for (uint32_t first = 0, all = n * w->out_w; first < all; first += PIXELS)
-            pixels(&j, y, first, all - first < PIXELS ? all - first : PIXELS);
+        for (uint32_t first = 0, all = n * w->out_w; first < all; first += j.most_pixels)
+            pixels(&j, y, first, all - first < j.most_pixels ? all - first : j.most_pixels);
     }
 }

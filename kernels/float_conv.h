@@ -9,8 +9,6 @@
 #include "requant.h"
 
 #define MORSEL_FLOAT_PIXELS 8u /* of a strip */
-#define MORSEL_FLOAT_BLOCKS 8u /* of eight outputs, that a strip's inputs are gathered for */
-#define MORSEL_FLOAT_TAPS 256u /* of a pixel, that are gathered at a time */
 
 struct morsel_float_isa;
 
@@ -25,8 +23,9 @@ struct morsel_float_strip {
     uint32_t first_channel; /* the first input channel */
     uint32_t first, pixels;
     uint32_t block, blocks;
-    float sums[MORSEL_FLOAT_BLOCKS][MORSEL_FLOAT_PIXELS][8];
-    float inputs[MORSEL_FLOAT_PIXELS * MORSEL_FLOAT_TAPS + MORSEL_LANES];
+    float (*sums)[MORSEL_FLOAT_PIXELS][8]; /* of each block */
+    float *inputs;                         /* of some taps of all pixels, and room for MORSEL_LANES more */
+    uint32_t most_blocks, most_taps;       /* blocks of eight outputs that inputs are gathered for; taps that are gathered at a time */
 };
 
 struct morsel_float_isa {

@@ -2,7 +2,7 @@
 /* Products of two float activations in plain C, sixteen columns of a row at a time. Columns that lie apart are put into a panel first. */
 #include "requant.h"
 
-enum { N = 16, TAPS = 128 };
+enum { N = 16, TAPS = 128, STACK_TAPS = MORSEL_OWN_KERNELS ? 48 : 12 };
 
 /* Columns `column` .. column + n with k from .. from + taps. */
 struct block {
@@ -42,12 +42,14 @@ static void pack(const struct block *p, const struct morsel_float_matmul_args *a
 }
 
 static void multiply_rows(const struct morsel_float_matmul_args *a, const struct morsel_float_rows *rows) {
-    float panel[TAPS * N];
+    float stack[STACK_TAPS * N];
+    const uint32_t most = a->room.bytes >= TAPS * N * sizeof *stack ? TAPS : STACK_TAPS;
+    float *panel = most == TAPS ? (float *)(void *)a->room.data : stack;
     for (uint32_t c = 0; c < a->columns; c += N) {
         struct block p = {.column = c, .n = a->columns - c < N ? a->columns - c : N};
         const int lies = a->b_stride[3] == 1 && p.n == N;
         for (; p.from < a->inner; p.from += p.taps) {
-            p.taps = lies || a->inner - p.from < TAPS ? a->inner - p.from : TAPS;
+            p.taps = lies || a->inner - p.from < most ? a->inner - p.from : most;
             p.b = lies ? rows->b + c : panel;
             p.step = lies ? a->b_stride[2] : N;
             if (!lies) pack(&p, a, rows->b, panel);

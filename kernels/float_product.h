@@ -66,7 +66,7 @@ SIXTEEN_INLINE sixteen sixteen_finish(sixteen v, const struct morsel_float_matmu
 }
 #endif
 
-enum { PRODUCT_ROWS = 6, PRODUCT_TAPS = 128 };
+enum { PRODUCT_ROWS = 6, PRODUCT_TAPS = 128, PRODUCT_STACK = 48 }; /* taps of a panel in the room, and on the stack */
 
 /* Before a loop over the sums of a tile, which must stay in registers. */
 #if defined(__clang__)
@@ -165,12 +165,14 @@ static void product_pack(const struct product_block *p, const float *b, float *p
 }
 
 static void product_rows(const struct morsel_float_matmul_args *a, const struct morsel_float_rows *rows) {
-    float panel[PRODUCT_TAPS * 16];
+    float stack[PRODUCT_STACK * 16];
+    const uint32_t most = a->room.bytes >= PRODUCT_TAPS * 16 * sizeof *stack ? PRODUCT_TAPS : PRODUCT_STACK;
+    float *panel = most == PRODUCT_TAPS ? (float *)(void *)a->room.data : stack;
     for (uint32_t c = 0; c < a->columns; c += 16) {
         struct product_block p = {.args = a, .column = c, .n = a->columns - c < 16 ? a->columns - c : 16};
         const int lies = a->b_stride[3] == 1 && p.n == 16;
         for (; p.from < a->inner; p.from += p.taps) {
-            p.taps = lies || a->inner - p.from < PRODUCT_TAPS ? a->inner - p.from : PRODUCT_TAPS;
+            p.taps = lies || a->inner - p.from < most ? a->inner - p.from : most;
             p.b = lies ? rows->b + c : panel;
             p.step = lies ? a->b_stride[2] : 16;
             if (!lies) product_pack(&p, rows->b, panel);

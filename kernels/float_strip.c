@@ -2,6 +2,9 @@
 /* Convolutions with float weights, but for the arithmetic: how they are cut into strips of pixels, and what a strip reads. */
 #include "float_conv.h"
 
+/* In a room that has as much, and on the stack: there it may be that of a task of a microcontroller. */
+enum { BLOCKS = 8, TAPS = 256, STACK_BLOCKS = MORSEL_OWN_KERNELS ? 4 : 2, STACK_TAPS = MORSEL_OWN_KERNELS ? 64 : 16 };
+
 /* Taps k .. k + n of one pixel. Padding is 0: elements of a cell beyond its row, whole columns where cells are of one column. */
 static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint32_t k, uint32_t n, float *to) {
     const struct morsel_window *w = &s->args->window;
@@ -25,10 +28,10 @@ static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint3
 /* Of the outputs those below `end`, from `from` on. */
 static void run_strip(struct morsel_float_strip *s, uint32_t y, uint32_t from, uint32_t end) {
     const struct morsel_window *w = &s->args->window;
-    memset(s->sums, 0, sizeof s->sums);
+    memset(s->sums, 0, s->blocks * sizeof *s->sums);
     if (s->line) s->isa->add_taps(s, s->line + (size_t)s->first * w->in_c + s->first_channel, w->in_c, 0, s->taps);
     for (uint32_t k = 0, n; !s->line && k < s->taps; k += n) {
-        n = s->taps - k < MORSEL_FLOAT_TAPS ? s->taps - k : MORSEL_FLOAT_TAPS;
+        n = s->taps - k < s->most_taps ? s->taps - k : s->most_taps;
         for (uint32_t p = 0; p < s->pixels; p++) take_pixel(s, s->first + p, k, n, s->inputs + (size_t)p * n);
         s->isa->add_taps(s, s->inputs, n, k, n);
     }
@@ -50,7 +53,7 @@ static const float *find_line(const struct morsel_float_conv_args *a, const uint
 static void run_group(struct morsel_float_strip *s, uint32_t y, uint32_t all, uint32_t from, uint32_t end) {
     for (s->block = from / 8; s->block * 8 < end; s->block += s->blocks) {
         uint32_t left = (end + 7) / 8 - s->block;
-        s->blocks = left < MORSEL_FLOAT_BLOCKS ? left : MORSEL_FLOAT_BLOCKS;
+        s->blocks = left < s->most_blocks ? left : s->most_blocks;
         for (uint32_t first = 0; first < all; first += s->pixels) {
             s->first = all - first < s->pixels ? all - s->pixels : first;
             run_strip(s, y, from, end);
@@ -58,18 +61,19 @@ static void run_group(struct morsel_float_strip *s, uint32_t y, uint32_t all, ui
     }
 }
 
-void morsel_float_conv(const struct morsel_float_isa *isa, const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y,
-                       uint32_t n) {
+/* By itself, for others not to have its frame on top of theirs. */
+static __attribute__((noinline)) void run_strips(const struct morsel_float_isa *isa, const struct morsel_float_conv_args *a,
+                                                 const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
     uint32_t all = n * w->out_w, depth = w->in_c / a->groups, outs = w->out_c / a->groups;
-    if (depth * outs == 1 && a->groups > 1) {
-        for (uint32_t i = 0; i < n; i++) isa->each_row(a, rows + (size_t)i * w->kernel_h, (size_t)(y + i) * w->out_w);
-        return;
+    float sums[STACK_BLOCKS][MORSEL_FLOAT_PIXELS][8], inputs[MORSEL_FLOAT_PIXELS * STACK_TAPS + MORSEL_LANES];
+    struct morsel_float_strip s = {a, isa, rows, .sums = sums, .inputs = inputs, .most_blocks = STACK_BLOCKS, .most_taps = STACK_TAPS};
+    if (a->room.bytes >= BLOCKS * sizeof *sums + (MORSEL_FLOAT_PIXELS * TAPS + MORSEL_LANES) * sizeof *inputs) {
+        s.sums = (void *)a->room.data;
+        s.inputs = (float *)(void *)(s.sums + BLOCKS);
+        s.most_blocks = BLOCKS;
+        s.most_taps = TAPS;
     }
-    struct morsel_float_strip s;
-    s.args = a;
-    s.isa = isa;
-    s.rows = rows;
     s.line = find_line(a, rows, n);
     s.taps = w->kernel_h * w->kernel_w * depth;
     s.cells = a->groups == 1 && w->dilation_w == 1 ? 1 : w->kernel_w;
@@ -79,4 +83,14 @@ void morsel_float_conv(const struct morsel_float_isa *isa, const struct morsel_f
         s.first_channel = g * depth;
         run_group(&s, y, all, g * outs, (g + 1) * outs);
     }
+}
+
+void morsel_float_conv(const struct morsel_float_isa *isa, const struct morsel_float_conv_args *a, const uint8_t *const *rows, uint32_t y,
+                       uint32_t n) {
+    const struct morsel_window *w = &a->window;
+    if (a->groups == 1 || w->in_c != a->groups || w->out_c != a->groups) {
+        run_strips(isa, a, rows, y, n);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) isa->each_row(a, rows + (size_t)i * w->kernel_h, (size_t)(y + i) * w->out_w);
 }

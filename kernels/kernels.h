@@ -48,8 +48,8 @@ typedef const char *morsel_refusal_fn(const void *args);
 struct morsel_qparams {
     float scale;
     int32_t zero;       /* 0..255 */
-    uint32_t sign_flip; /* 0 or 0x80 */
-    uint32_t is_float;  /* then scale is 1, the others are 0 */
+    uint16_t sign_flip; /* 0 or 0x80 */
+    uint16_t is_float;  /* then scale is 1, the others are 0 */
     int32_t own;        /* u - own is the integer of the tensor's own type: 0 for uint8, 128 for int8 */
 };
 
@@ -60,6 +60,13 @@ static inline uint32_t morsel_element_bytes(const struct morsel_qparams *qparams
 struct morsel_input {
     const void *data; /* uint8_t[] or float[] */
     struct morsel_qparams qparams;
+};
+
+/* Memory that is a kernel's own while it runs, for tiles; a multiple of 64 bytes, aligned as much. What stands there means nothing before
+ * and after. Kernels of wide tiles ask for it. They do with smaller ones on the stack where it is less, or 0 bytes. */
+struct morsel_room {
+    uint8_t *data;
+    uint32_t bytes;
 };
 
 /* Where results go. Bytes are clamped to out_min..out_max (unsigned domain), floats to float_min..float_max. */
@@ -113,6 +120,7 @@ struct morsel_conv_args {
     uint32_t padding_row_bytes;
     uint32_t prefetch, prefetch_bytes; /* constants of later steps to prefetch: from weights + prefetch on; 0 bytes where there are none */
     uint32_t prefetch_row, prefetch_rows; /* the output rows of an image that prefetch all of that, each its part */
+    struct morsel_room room;
 };
 typedef void morsel_conv_fn(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
@@ -125,6 +133,7 @@ struct morsel_float_conv_args {
     const float *bias;   /* [pad8(out_c)]; may be NULL */
     uint32_t groups;
     uint32_t half;
+    struct morsel_room room;
 };
 typedef void morsel_float_conv_fn(const struct morsel_float_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
@@ -147,6 +156,7 @@ struct morsel_fc_args {
     uint32_t rows, inputs, outputs;
     uint32_t blocks;    /* pad16(outputs) / 16 */
     const float *lines; /* scale and zero point of each row of x, found at run time; results are floats. NULL: those of x serve all */
+    struct morsel_room room;
 };
 typedef void morsel_fc_fn(const struct morsel_fc_args *args, uint32_t begin, uint32_t end);
 
@@ -157,6 +167,7 @@ struct morsel_matmul_args {
     uint32_t rows, inner, columns;
     uint32_t a_batch, a_divide, b_batch, b_divide;
     float multiplier;
+    struct morsel_room room;
 };
 typedef void morsel_matmul_fn(const struct morsel_matmul_args *args, uint32_t begin, uint32_t end);
 
@@ -171,6 +182,7 @@ struct morsel_float_matmul_args {
     uint32_t y_stride[3];    /* along outer, middle, rows */
     uint32_t term_stride[4]; /* along outer, middle, rows, columns; the last is 0 or 1 */
     float factor;
+    struct morsel_room room;
 };
 typedef void morsel_float_matmul_fn(const struct morsel_float_matmul_args *args, uint32_t begin, uint32_t end);
 
@@ -264,6 +276,7 @@ struct morsel_softmax_args {
     const float *table; /* [256], by 255 - (largest - u); NULL: in float */
     float levels;       /* with a table: whole steps of y's scale in 1 */
     uint32_t count, inner;
+    struct morsel_room room;
 };
 typedef void morsel_softmax_fn(const struct morsel_softmax_args *args, uint32_t begin, uint32_t end);
 

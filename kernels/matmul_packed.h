@@ -18,6 +18,9 @@
 #define PACKED_BYTES 8192u /* of weights: up to 512 inputs with sixteen columns */
 #define PACKED_RESULTS 512u
 #define PACKED_BLOCKS 8u
+#define PACKED_STACK 2048u /* the same where there is no room: up to 128 inputs */
+#define PACKED_STACK_RESULTS 128u
+#define PACKED_STACK_BLOCKS 2u
 
 _Static_assert(255 * 128 * (PACKED_BYTES / 16) < 1 << 24, "exact in float");
 
@@ -29,11 +32,29 @@ struct packed_by {
 
 /* Blocks of sixteen columns, and their constants. */
 struct packed {
-    _Alignas(64) int8_t weights[PACKED_BYTES];
-    _Alignas(16) uint8_t results[PACKED_RESULTS * 4];
-    int32_t bias[PACKED_BLOCKS * 16], sum[PACKED_BLOCKS * 16], zero[PACKED_BLOCKS * 16];
-    float multiplier[PACKED_BLOCKS * 16], ones[PACKED_BLOCKS * 16];
+    int8_t *weights;
+    uint8_t *results;
+    int32_t *bias, *sum, *zero;
+    float *multiplier, *ones;
+    uint32_t bytes, most_results, blocks;
+    struct morsel_room room; /* what is left of it */
 };
+
+/* Their memory: bytes of weights, results, and five constants of each column. */
+#define PACKED_MEMORY(bytes, results, blocks) ((bytes) + (results)*4 + (blocks)*16 * 5 * 4)
+
+static void packed_in(struct packed *p, uint8_t *memory, uint32_t bytes, uint32_t results, uint32_t blocks) {
+    p->weights = (int8_t *)memory;
+    p->results = memory + bytes;
+    p->bias = (int32_t *)(void *)(p->results + 4 * results);
+    p->sum = p->bias + 16 * blocks;
+    p->zero = p->sum + 16 * blocks;
+    p->multiplier = (float *)(void *)(p->zero + 16 * blocks);
+    p->ones = p->multiplier + 16 * blocks;
+    p->bytes = bytes;
+    p->most_results = results;
+    p->blocks = blocks;
+}
 
 /* Sixteen columns, or n of them, from b on. What is missing is `zero`, which adds nothing. */
 static void pack_block(int8_t *to, int32_t *sum, const uint8_t *b, uint32_t inner, uint32_t columns, uint32_t n, uint8_t flip,
@@ -73,11 +94,12 @@ static void store_apart(const struct morsel_matmul_args *a, const struct packed 
 /* Rows row .. row + n of y, whose first byte or float is at y, with the blocks that are packed: in place, or by pieces that are copied. */
 static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, const uint8_t *x, uint8_t *y, uint32_t n, uint32_t outputs,
                         uint32_t blocks, int32_t zero, const struct packed_by *by) {
-    const uint32_t size = morsel_element_bytes(&a->y.qparams), most = PACKED_RESULTS / outputs;
+    const uint32_t size = morsel_element_bytes(&a->y.qparams), most = p->most_results / outputs;
     struct morsel_fc_args args = {.x = a->a, .y = a->y, .weights = p->weights, .inputs = a->inner, .outputs = outputs, .blocks = blocks};
     args.channels =
         (struct morsel_channels){.bias = p->bias, .multiplier = p->multiplier, .weight_sum = p->sum, .weight_zero = zero ? p->zero : NULL};
     args.x.data = x, args.y.data = y, args.rows = n;
+    args.room = p->room;
     if (by->in_place && by->in_place(&args, a->columns)) return;
     args.y.data = p->results;
     const int apart = zero && !FC_TAKES_ZERO;
@@ -108,8 +130,7 @@ static void packed_batch(const struct morsel_matmul_args *a, struct packed *p, c
                          const struct packed_by *by) {
     const uint8_t flip = (uint8_t)(a->b.qparams.sign_flip ^ 0x80);
     const int32_t zero = a->b.qparams.zero - 128;
-    const uint32_t block_bytes = (a->inner + 3) / 4 * 64, fit = PACKED_BYTES / block_bytes,
-                   most = fit < PACKED_BLOCKS ? fit : PACKED_BLOCKS;
+    const uint32_t block_bytes = (a->inner + 3) / 4 * 64, fit = p->bytes / block_bytes, most = fit < p->blocks ? fit : p->blocks;
     for (uint32_t first = 0, outputs; first < a->columns; first += outputs) {
         outputs = a->columns - first < most * 16 ? a->columns - first : most * 16;
         const uint32_t blocks = (outputs + 15) / 16;
@@ -128,13 +149,23 @@ static const char *packed_refusal(const struct morsel_matmul_args *a) {
 }
 
 static int packs(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    return !packed_refusal(a) && end - begin >= 4;
+    const uint32_t bytes = a->room.bytes < PACKED_MEMORY(PACKED_BYTES, PACKED_RESULTS, PACKED_BLOCKS) ? PACKED_STACK : PACKED_BYTES;
+    return a->inner <= bytes / 16 && a->rows >= 4 && end - begin >= 4;
 }
 
 static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, const struct packed_by *by) {
-    struct packed p;
-    memset(p.bias, 0, sizeof p.bias);
-    for (uint32_t c = 0; c < PACKED_BLOCKS * 16; c++) {
+    _Alignas(64) uint8_t stack[PACKED_MEMORY(PACKED_STACK, PACKED_STACK_RESULTS, PACKED_STACK_BLOCKS)];
+    const uint32_t wanted = PACKED_MEMORY(PACKED_BYTES, PACKED_RESULTS, PACKED_BLOCKS);
+    struct packed p = {.room = a->room};
+    if (a->room.bytes >= wanted) {
+        packed_in(&p, a->room.data, PACKED_BYTES, PACKED_RESULTS, PACKED_BLOCKS);
+        p.room.data += wanted;
+        p.room.bytes -= wanted;
+    } else {
+        packed_in(&p, stack, PACKED_STACK, PACKED_STACK_RESULTS, PACKED_STACK_BLOCKS);
+    }
+    for (uint32_t c = 0; c < p.blocks * 16; c++) {
+        p.bias[c] = 0;
         p.zero[c] = a->b.qparams.zero - 128;
         p.multiplier[c] = a->multiplier;
         p.ones[c] = 1;

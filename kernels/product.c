@@ -4,14 +4,23 @@
 
 #include <stdbool.h>
 
-#define LINES 32u  /* of a tile, at most */
-#define TAPS 256u  /* multiplied at a time, at most; a multiple of 8 */
-#define ROOM 4096u /* 16-bit integers of a tile's lines, at least TAPS */
+/* What a tile holds at most: lines, taps that are multiplied at a time, and taps of all its lines, which may be fewer of each. */
+struct size {
+    uint16_t lines, taps, all;
+};
+
+/* On the stack: where there is nothing but plain C, it may be that of a task of a microcontroller. */
+enum { LINES = MORSEL_OWN_KERNELS ? 24 : 4, TAPS = 64 };
+
+/* The first one that fits the room, else the last one. Taps are multiples of 8, and at most 256. */
+static const struct size sizes[] = {{32, 256, 4096}, {32, 128, 2048}, {16, 128, 1024}, {8, 64, 512}, {LINES, TAPS, LINES *TAPS}};
+
+enum { SMALLEST = sizeof sizes / sizeof *sizes - 1 };
 
 struct tile {
-    uint32_t sums[LINES][16];
-    int16_t lines[ROOM];
-    int16_t weights[4 * TAPS];
+    uint32_t (*sums)[16];
+    int16_t *lines;
+    int16_t *weights; /* of four outputs */
 };
 
 static inline void widen_16(int16_t *restrict to, const uint8_t *restrict x, uint8_t flip, int16_t zero) {
@@ -42,7 +51,7 @@ void morsel_take_weights(int16_t *restrict to, const int8_t *restrict w, uint32_
     for (uint32_t c = 0; k < n && c < 4; c++) memset(to + c * n + k, 0, (n - k) * sizeof *to);
 }
 
-/* Two lines with four outputs. A product is at most 255 * 255, so that the sum of TAPS of them fits. */
+/* Two lines with four outputs. A product is at most 255 * 255, so that the sum of 256 of them fits. */
 static void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, const int16_t *x, const int16_t *x1, const int16_t *w,
                          size_t n) {
     const int16_t *w1 = w + n, *w2 = w1 + n, *w3 = w2 + n;
@@ -107,9 +116,22 @@ static void multiply_lines(const struct morsel_product *p, struct tile *t, uint3
     }
 }
 
+static uint32_t bytes_of(const struct size *s) {
+    return s->lines * 64u + s->all * 2u + s->taps * 8u;
+}
+
 void morsel_multiply(const struct morsel_product *p) {
-    struct tile tile;
-    uint32_t size = (cut(p->taps, TAPS) + 7) / 8 * 8;
-    uint32_t count = cut(p->lines, size ? least(ROOM / size, LINES) : LINES);
+    uint32_t sums[LINES][16];
+    int16_t lines[LINES * TAPS], weights[4 * TAPS];
+    struct tile tile = {sums, lines, weights};
+    const struct size *s = sizes;
+    while (s < sizes + SMALLEST && bytes_of(s) > p->room.bytes) s++;
+    if (s < sizes + SMALLEST) {
+        tile.sums = (void *)p->room.data;
+        tile.lines = (void *)(tile.sums + s->lines);
+        tile.weights = tile.lines + s->all;
+    }
+    uint32_t size = (cut(p->taps, s->taps) + 7) / 8 * 8;
+    uint32_t count = cut(p->lines, size ? least(s->all / size, s->lines) : s->lines);
     for (uint32_t line = 0; line < p->lines; line += count) multiply_lines(p, &tile, line, least(count, p->lines - line), size);
 }

@@ -2,7 +2,7 @@
 /*
  * Products of lines of inputs with outputs' weights, as convolutions and matrix products need them: y[line][output] is the sum over k of
  * line[k] * weights[output][k]. The caller says how a line and how weights become 16-bit integers without their zero points, and where sums
- * go. This keeps sixteen or more lines and four outputs at hand, so that neither is loaded or converted often.
+ * go. This keeps as many lines as there is room for and four outputs at hand, so that neither is loaded or converted often.
  *
  * A sum of 16-bit products along two arrays is what compilers know to make of the vector instructions that any CPU has (pmaddwd, smlal).
  */
@@ -21,6 +21,7 @@ struct morsel_product {
     void (*take_weights)(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n);
     /* The first n of sixteen sums of a line, of outputs `output` and on; modulo 2^32. */
     void (*store)(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums);
+    struct morsel_room room;
 };
 
 void morsel_multiply(const struct morsel_product *p);

@@ -15,7 +15,7 @@ static size_t first_of(const struct morsel_softmax_args *a, uint32_t u) {
     return (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
 }
 
-enum { LINES = 4, KEPT = 256 };
+enum { LINES = 4, BYTES = 256, STACK_KEPT = MORSEL_OWN_KERNELS ? 256 : 32 };
 
 /* Lines of bytes whose sums are made side by side: each is a chain of additions, as its order is part of the result. */
 struct lines {
@@ -23,7 +23,8 @@ struct lines {
     const float *table[LINES]; /* by byte in the unsigned domain */
     uint32_t most[LINES];
     float sum[LINES];
-    float kept[LINES][KEPT]; /* exponentials of lines that are not longer */
+    float *kept[LINES]; /* exponentials of lines that are not longer than `most_kept` */
+    uint32_t most_kept;
 };
 
 static inline void larger_sixteen(uint8_t *restrict most, const uint8_t *restrict x, uint8_t flip) {
@@ -56,11 +57,11 @@ static inline void sum_lines(const struct morsel_softmax_args *a, struct lines *
     const float *t0 = l->table[0], *t1 = l->table[1], *t2 = l->table[2], *t3 = l->table[3];
     const uint32_t count = a->count, flip = a->x.qparams.sign_flip;
     const size_t step = a->inner;
-    float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    float s0 = 0, s1 = 0, s2 = 0, s3 = 0, *k0 = l->kept[0], *k1 = l->kept[1], *k2 = l->kept[2], *k3 = l->kept[3];
     for (uint32_t i = 0; i < count; i++, x0 += step, x1 += step, x2 += step, x3 += step) {
         const float e0 = t0[*x0 ^ flip], e1 = t1[*x1 ^ flip], e2 = t2[*x2 ^ flip], e3 = t3[*x3 ^ flip];
         s0 += e0, s1 += e1, s2 += e2, s3 += e3;
-        if (kept) l->kept[0][i] = e0, l->kept[1][i] = e1, l->kept[2][i] = e2, l->kept[3][i] = e3;
+        if (kept) k0[i] = e0, k1[i] = e1, k2[i] = e2, k3[i] = e3;
     }
     l->sum[0] = s0, l->sum[1] = s1, l->sum[2] = s2, l->sum[3] = s3;
 }
@@ -82,8 +83,8 @@ static void divide_some(const struct morsel_softmax_args *a, const float *expone
 /* Line o, whose sum is known. A long one has fewer values than elements: the result of each value is looked up. */
 static void finish_line(const struct morsel_softmax_args *a, morsel_divide_fn *divide, const struct lines *l, uint32_t o) {
     const uint8_t *x = (const uint8_t *)a->x.data + l->first[o], flip = (uint8_t)a->x.qparams.sign_flip;
-    uint8_t *y = (uint8_t *)a->y.data + l->first[o], results[KEPT];
-    if (a->count > KEPT) {
+    uint8_t *y = (uint8_t *)a->y.data + l->first[o], results[BYTES];
+    if (a->count > l->most_kept) {
         divide(a, l->table[o], l->sum[o], l->most[o] + 1, results);
         for (size_t i = 0, n = (size_t)a->count * a->inner; i < n; i += a->inner) y[i] = results[x[i] ^ flip];
         return;
@@ -95,6 +96,9 @@ static void finish_line(const struct morsel_softmax_args *a, morsel_divide_fn *d
 /* Exponentials are looked up by their distance to the largest. Where fewer lines are left, the last one stands for those that lack. */
 void morsel_softmax_bytes(const struct morsel_softmax_args *a, morsel_divide_fn *divide, uint32_t begin, uint32_t end) {
     struct lines l;
+    float stack[LINES][STACK_KEPT];
+    l.most_kept = a->room.bytes >= LINES * BYTES * sizeof(float) ? BYTES : STACK_KEPT;
+    for (uint32_t o = 0; o < LINES; o++) l.kept[o] = l.most_kept > STACK_KEPT ? (float *)(void *)a->room.data + o * BYTES : stack[o];
     for (uint32_t n; begin < end; begin += n) {
         n = end - begin < LINES ? end - begin : LINES;
         for (uint32_t o = 0; o < LINES; o++) {
@@ -102,7 +106,7 @@ void morsel_softmax_bytes(const struct morsel_softmax_args *a, morsel_divide_fn 
             l.most[o] = o < n ? largest_byte(a, l.first[o]) : l.most[o - 1];
             l.table[o] = a->table + (255 - l.most[o]);
         }
-        if (a->count > KEPT) sum_lines(a, &l, 0);
+        if (a->count > l.most_kept) sum_lines(a, &l, 0);
         else sum_lines(a, &l, 1);
         for (uint32_t o = 0; o < n; o++) finish_line(a, divide, &l, o);
     }

@@ -10,14 +10,29 @@
 #define TALL 56u   /* pixels of several output rows that go together */
 #define PIXELS 48u /* whose sums wait, and those of */
 #define BLOCKS 6u
+#define WORDS 12288u      /* of inputs, in the room */
+#define WORDS_STACK 6144u /* .. and on the stack */
 
 /* What is in work. */
 struct work {
-    _Alignas(64) int16_t weights[MORSEL_WORDS_PAIRS * 32];
-    _Alignas(64) int32_t sums[BLOCKS][(PIXELS + 4) * 16];
-    _Alignas(64) uint16_t words[MORSEL_WORDS_ROOM + 16];
+    int16_t *weights;
+    int32_t (*sums)[(PIXELS + 4) * 16];
+    uint16_t *words;
+    uint32_t most; /* words */
     struct morsel_part256 part[BLOCKS];
 };
+
+#define WORK_BYTES(words) (MORSEL_WORDS_PAIRS * 64 + BLOCKS * (PIXELS + 4) * 64 + ((words) + 16) * 2)
+
+/* In the room, or in WORK_BYTES(WORDS_STACK) of the stack. */
+static void take_room(struct work *r, const struct morsel_room *room, uint8_t *stack) {
+    const int roomy = room->bytes >= WORK_BYTES(WORDS);
+    uint8_t *memory = roomy ? room->data : stack;
+    r->most = roomy ? WORDS : WORDS_STACK;
+    r->weights = (int16_t *)(void *)memory;
+    r->sums = (void *)(memory + MORSEL_WORDS_PAIRS * 64);
+    r->words = (uint16_t *)(void *)(r->sums + BLOCKS);
+}
 
 /* ---- tiles ---- */
 
@@ -137,14 +152,14 @@ static uint32_t divide_up(size_t a, size_t b) {
     return (uint32_t)((a + b - 1) / b);
 }
 
-static struct cut cut_windows(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n) {
+static struct cut cut_windows(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n, uint32_t most) {
     const uint32_t pairs = (job->taps + 1) / 2;
     struct cut c = {.shared = !lines->map && !lines->across && n >= 6 && lines->step <= 2 * job->taps && pairs <= MORSEL_WORDS_PAIRS};
     c.all = c.shared ? job->kernel_h : job->kernel_h * job->quads;
     c.pieces = divide_up(c.all, c.shared ? MORSEL_WORDS_PAIRS / pairs : MORSEL_WORDS_PAIRS / 2);
     c.each = divide_up(c.all, c.pieces);
     c.step = c.shared ? c.each * job->quads : c.each;
-    c.pixels = c.shared ? (MORSEL_WORDS_ROOM / c.each - job->taps - 31) / lines->step + 1 : MORSEL_WORDS_ROOM / (c.each * 4);
+    c.pixels = c.shared ? (most / c.each - job->taps - 31) / lines->step + 1 : most / (c.each * 4);
     if (c.pieces > 1 && c.pixels > PIXELS) c.pixels = PIXELS;
     if (c.pixels < n) c.pixels = (divide_up(n, divide_up(n, c.pixels / 2 * 2)) + 1) / 2 * 2;
     else c.pixels = n;
@@ -189,8 +204,10 @@ static void start_zeros(struct morsel_part256 *part, const struct morsel_conv_jo
 }
 
 static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
-    const struct cut c = cut_windows(job, lines, n);
+    _Alignas(64) uint8_t stack[WORK_BYTES(WORDS_STACK)];
     struct work r;
+    take_room(&r, &job->room, stack);
+    const struct cut c = cut_windows(job, lines, n, r.most);
     struct stretch s = {.n = n};
     for (; s.base < n; s.base += c.pixels) {
         s.count = n - s.base < c.pixels ? n - s.base : c.pixels;
@@ -222,5 +239,5 @@ void morsel_conv_lines_avx2(const struct morsel_conv_args *a, const uint8_t *con
 
 void morsel_conv_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     if (morsel_conv_has_tiles_avx2(a)) morsel_conv_plan_keep(a, rows, y, n, TALL, run_pixels, NULL);
-    else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx2);
+    else morsel_conv_by_fc(a, rows, y, n, morsel_fc_few_avx2);
 }

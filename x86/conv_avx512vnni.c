@@ -10,7 +10,8 @@
 #include "dot_avx512.h"
 #include "prefetch_avx512.h"
 
-#define PARTS_KEPT 6u /* 288 channels */
+#define PARTS_KEPT 6u  /* 288 channels */
+#define PARTS_STACK 2u /* where the room has none to spare */
 
 /* What a tile can do besides: few need all of it, and each costs the others time or room. */
 enum {
@@ -257,7 +258,7 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall), c = start_pixels(part, 2, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_tap taps[MORSEL_WINDOW_MOST], *tap = taps;
+    struct morsel_tap taps[MORSEL_MAP_MOST], *tap = taps;
     if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at);
     do {
         const uint8_t *x = line_from(lines, *line, at * lines->step, tap, &o, can);
@@ -286,7 +287,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_tap taps[MORSEL_WINDOW_MOST], *tap = taps;
+    struct morsel_tap taps[MORSEL_MAP_MOST], *tap = taps;
     if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at);
     do {
         const uint8_t *x = line_from(lines, *line, at * lines->step, tap, &o, can);
@@ -314,7 +315,7 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = tall == 8 ? start_pixels(part, 0, next, tall) : a;
     const size_t from = morsel_place(lines, at), from2 = morsel_place(lines, next);
-    struct morsel_tap taps[MORSEL_WINDOW_MOST], taps2[MORSEL_WINDOW_MOST], *tap = taps, *tap2 = taps2;
+    struct morsel_tap taps[MORSEL_MAP_MOST], taps2[MORSEL_MAP_MOST], *tap = taps, *tap2 = taps2;
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     const struct morsel_places *o2 = o;
     if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at), morsel_map_taps(taps2, lines->map, next);
@@ -406,15 +407,16 @@ struct kept {
     uint32_t first, begin, end; /* of the job */
     uint32_t count;
     const float *lines; /* scale and zero point of each pixel of the step, or NULL */
-    struct part parts[PARTS_KEPT + 1];
+    uint32_t most;      /* parts that are kept */
+    struct part *parts; /* and one more */
 };
 
 /* Part number i of a job, which begins at `block`. */
 static struct part *part_at(struct kept *kept, const struct morsel_conv_job *job, uint32_t i, uint32_t block, uint32_t nb) {
-    struct part *part = &kept->parts[i < PARTS_KEPT ? i : PARTS_KEPT];
+    struct part *part = &kept->parts[i < kept->most ? i : kept->most];
     if (i < kept->count) return part;
     take_part(part, job, block, nb);
-    if (i < PARTS_KEPT) kept->count = i + 1;
+    if (i < kept->most) kept->count = i + 1;
     return part;
 }
 
@@ -449,9 +451,10 @@ const char *morsel_conv_refusal_avx512vnni(const void *args) {
 }
 
 static void conv_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, const float *lines) {
-    struct kept kept;
-    kept.first = kept.begin = kept.end = kept.count = 0;
-    kept.lines = lines;
+    struct part stack[PARTS_STACK + 1];
+    const uint32_t roomy = a->room.bytes >= MORSEL_WINDOW_BYTES + (PARTS_KEPT + 1) * sizeof *stack; /* behind the windows */
+    struct kept kept = {.lines = lines, .most = roomy ? PARTS_KEPT : PARTS_STACK};
+    kept.parts = roomy ? (void *)(a->room.data + MORSEL_WINDOW_BYTES) : stack;
     morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias && !a->y.qparams.is_float ? 7 : 8, run_pixels, &kept);
 }
 
@@ -461,5 +464,5 @@ void morsel_conv_lines_avx512vnni(const struct morsel_conv_args *a, const uint8_
 
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     if (morsel_conv_has_tiles_avx512vnni(a)) conv_rows(a, rows, y, n, NULL);
-    else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avx512vnni);
+    else morsel_conv_by_fc(a, rows, y, n, morsel_fc_few_avx512vnni);
 }

@@ -21,7 +21,7 @@ static void tile_7x16(const struct morsel_part256 *part, const struct morsel_lin
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
     struct morsel_seven256 a = morsel_start7(part, 0), b = morsel_start7(part, 1);
-    struct morsel_tap taps[MORSEL_WINDOW_MOST];
+    struct morsel_tap taps[MORSEL_MAP_MOST];
     if (lines->map) morsel_map_taps(taps, lines->map, at);
     for (size_t ky = 0; ky < job->kernel_h; ky++) {
         const uint8_t *x = lines->map ? taps[ky].x : lines->line[ky] + at * lines->step;
@@ -98,5 +98,5 @@ void morsel_conv_lines_avxvnni(const struct morsel_conv_args *a, const uint8_t *
 
 void morsel_conv_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     if (morsel_conv_has_tiles_avx2(a)) morsel_conv_plan(a, rows, y, n, run_pixels);
-    else morsel_conv_by_fc(a, rows, y, n, morsel_fc_blocks_avxvnni);
+    else morsel_conv_by_fc(a, rows, y, n, morsel_fc_few_avxvnni);
 }

@@ -6,9 +6,12 @@
 #define WEIGHTS_AT_ONCE 1048576u   /* bytes of weights that stay in the second-level cache while the rows pass */
 #define WEIGHTS_PREFETCHED 262144u /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
 #define PIXELS_AT_ONCE 65536u      /* bytes of pixels that do while the weights pass */
-#define BELOW_MOST 504u            /* pixels whose inputs are added up at once; of whole tiles */
+#define RUN_MOST 504u              /* pixels of a run; of whole tiles */
+#define BELOW_MOST 168u            /* pixels whose inputs are added up at once; of whole tiles */
 
-static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept) {
+/* `buffered`: windows are copied. */
+static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept,
+                                     int buffered) {
     const struct morsel_window *w = &a->window;
     uint32_t outs = w->out_c / a->groups, blocks = (outs + 15) / 16;
     struct morsel_conv_job job = {.args = a, .pixels = pixels, .kept = kept, .kernel_h = w->kernel_h, .quads = morsel_row_k(a) / 4};
@@ -19,6 +22,11 @@ static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t 
     job.first = group * outs;
     job.outs = outs;
     job.end = blocks;
+    job.room = a->room;
+    if (buffered && a->room.bytes >= MORSEL_WINDOW_BYTES) {
+        job.room.data += MORSEL_WINDOW_BYTES;
+        job.room.bytes -= MORSEL_WINDOW_BYTES;
+    }
     return job;
 }
 
@@ -121,7 +129,7 @@ static void conv_rows(const struct morsel_conv_job *job, const uint8_t *const *r
 
 static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                         morsel_conv_pixels_fn *pixels, void *kept) {
-    struct morsel_conv_job job = job_of(a, 0, pixels, kept);
+    struct morsel_conv_job job = job_of(a, 0, pixels, kept, 0);
     const uint32_t blocks = job.end;
     if (a->window.kernel_w == 1) {
         conv_rows(&job, rows, y, n, tall);
@@ -134,11 +142,18 @@ static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *
 struct buffer {
     uint8_t *line[MORSEL_WINDOW_MOST];
     const uint8_t *row[MORSEL_WINDOW_MOST];
-    _Alignas(64) uint8_t bytes[MORSEL_WINDOW_BYTES];
+    uint8_t *bytes; /* the room's, or those behind */
+    _Alignas(64) uint8_t stack[MORSEL_WINDOW_STACK];
 };
+
+/* Its bytes. */
+static uint32_t buffer_bytes(const struct morsel_conv_args *a) {
+    return a->room.bytes < MORSEL_WINDOW_BYTES ? MORSEL_WINDOW_STACK : MORSEL_WINDOW_BYTES;
+}
 
 /* Empty lines of `bytes` bytes. */
 static void clear_buffer(struct buffer *b, const struct morsel_conv_args *a, size_t bytes) {
+    b->bytes = a->room.bytes < MORSEL_WINDOW_BYTES ? b->stack : a->room.data;
     for (uint32_t ky = 0; ky < a->window.kernel_h; ky++) {
         b->line[ky] = b->bytes + ky * bytes;
         b->row[ky] = NULL;
@@ -222,7 +237,7 @@ static void multiply_taps(const struct morsel_conv_args *a, const struct buffer 
     struct morsel_lines lines = {.step = (size_t)a->window.stride_w * a->window.in_c};
     lines.nothing = lines_of_nothing(a, b->row, a->window.kernel_w);
     for (uint32_t group = 0; group < a->groups; group++) {
-        struct morsel_conv_job job = job_of(a, group, pixels, kept);
+        struct morsel_conv_job job = job_of(a, group, pixels, kept, 1);
         make_taps(&job);
         find_taps(&lines, a, b, group);
         run_pixels(&job, &lines, pixel, windows);
@@ -247,7 +262,7 @@ static void conv_taps(const struct morsel_conv_args *a, const uint8_t *const *ro
 static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t at_once,
                         morsel_conv_pixels_fn *pixels, void *kept) {
     for (uint32_t group = 0; group < a->groups; group++) {
-        struct morsel_conv_job job = job_of(a, group, pixels, kept);
+        struct morsel_conv_job job = job_of(a, group, pixels, kept, 1);
         uint32_t blocks = job.end;
         for (; next_blocks(&job, blocks); job.begin = job.end) conv_copied(&job, rows, y, n, group, at_once);
     }
@@ -266,8 +281,8 @@ static uint32_t rows_together(const struct morsel_conv_args *a, uint32_t tall) {
     const uint64_t window = (uint64_t)(w->kernel_h - 1) * w->dilation_h + 1;
     const int pairs = tall == 8 && tall % w->out_w == 0 && w->out_c / a->groups <= 16;
     uint32_t n = least((pairs ? 2 * tall : tall) / w->out_w, w->out_h);
-    if (!(morsel_line_is_row(a) || morsel_taps_are_lines(a)) || picture_row(w) > MORSEL_WINDOW_BYTES) return 1;
-    while (n > 1 && ((uint64_t)(n - 1) * w->stride_h + window) * picture_row(w) > MORSEL_WINDOW_BYTES) n--;
+    if (!(morsel_line_is_row(a) || morsel_taps_are_lines(a)) || picture_row(w) > buffer_bytes(a)) return 1;
+    while (n > 1 && ((uint64_t)(n - 1) * w->stride_h + window) * picture_row(w) > buffer_bytes(a)) n--;
     return n;
 }
 
@@ -306,7 +321,7 @@ static void multiply_pictures(const struct morsel_conv_job *blocks, struct buffe
         now = least(n - i, together);
         fill_picture(a, b, rows + (size_t)i * a->window.kernel_h, now);
         for (uint32_t group = 0; group < a->groups; group++) {
-            struct morsel_conv_job job = job_of(a, group, blocks->pixels, blocks->kept);
+            struct morsel_conv_job job = job_of(a, group, blocks->pixels, blocks->kept, 1);
             job.begin = blocks->begin, job.end = blocks->end;
             multiply_picture(&job, b, group, (size_t)(y + i) * a->window.out_w, (size_t)now * a->window.out_w);
         }
@@ -315,7 +330,7 @@ static void multiply_pictures(const struct morsel_conv_job *blocks, struct buffe
 
 static void conv_pictures(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t together,
                           morsel_conv_pixels_fn *pixels, void *kept) {
-    struct morsel_conv_job job = job_of(a, 0, pixels, kept);
+    struct morsel_conv_job job = job_of(a, 0, pixels, kept, 1);
     const uint32_t blocks = job.end;
     struct buffer b;
     clear_buffer(&b, a, a->window.dilation_h * (size_t)picture_row(&a->window));
@@ -329,7 +344,7 @@ static void conv_pictures(const struct morsel_conv_args *a, const uint8_t *const
 static int map_serves(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     const uint32_t depth = w->in_c / a->groups;
-    return a->x.qparams.sign_flip == 0 && depth % 4 == 0 && depth <= MORSEL_ZEROS && w->kernel_h * w->kernel_w <= MORSEL_WINDOW_MOST;
+    return a->x.qparams.sign_flip == 0 && depth % 4 == 0 && depth <= MORSEL_ZEROS && w->kernel_h * w->kernel_w <= MORSEL_MAP_MOST;
 }
 
 /* Pixels that tiles do where there are n: seven each, or `tall`. */
@@ -352,7 +367,7 @@ static int map_is_cheaper(const struct morsel_conv_args *a, uint32_t n, uint32_t
 /* Pixels of a run, whole tiles of seven and of eight: their inputs stay in the second-level cache while the weights pass. */
 static size_t pixels_of_run(const struct morsel_window *w) {
     const size_t most = PIXELS_AT_ONCE / ((size_t)w->in_c * w->stride_w * w->stride_h) / 56 * 56;
-    return most == 0 ? 56 : most < BELOW_MOST ? most : BELOW_MOST;
+    return most == 0 ? 56 : most < RUN_MOST ? most : RUN_MOST;
 }
 
 static void conv_mapped(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels,
@@ -364,7 +379,7 @@ static void conv_mapped(const struct morsel_conv_args *a, const uint8_t *const *
     struct morsel_lines lines = {.map = &map};
     memset(zeros, a->x.qparams.zero, w->in_c / a->groups);
     for (uint32_t group = 0; group < a->groups; group++) {
-        struct morsel_conv_job job = job_of(a, group, pixels, kept);
+        struct morsel_conv_job job = job_of(a, group, pixels, kept, 0);
         const uint32_t blocks = job.end;
         make_taps(&job);
         map.channel = (size_t)group * job.taps;
@@ -376,97 +391,15 @@ static void conv_mapped(const struct morsel_conv_args *a, const uint8_t *const *
     }
 }
 
-/* ---- what the tiles do not take: a matrix product with a row for each window ---- */
-
-#define RESULTS_AT_ONCE 4096u /* bytes of results that do not lie in order, and are copied */
-
-struct product {
-    const struct morsel_conv_args *args;
-    struct morsel_fc_args fc;    /* of a group */
-    uint32_t row_k, group, most; /* rows of the product at a time */
-    int in_order;                /* results lie as the product gives them */
-    morsel_fc_fn *run;
-    _Alignas(64) uint8_t windows[MORSEL_WINDOW_BYTES];
-    _Alignas(64) uint8_t results[RESULTS_AT_ONCE];
-};
-
-/* Rows of the product at a time; 0: not one. */
-static uint32_t rows_of_product(const struct morsel_conv_args *a, int in_order) {
-    const uint32_t most = MORSEL_WINDOW_BYTES / (a->window.kernel_h * morsel_row_k(a));
-    return in_order ? most : least(most, RESULTS_AT_ONCE / (a->window.out_c / a->groups * morsel_element_bytes(&a->y.qparams)));
-}
-
-static int is_in_order(const struct morsel_conv_args *a) {
-    return a->groups == 1 && morsel_y_step(&a->window, morsel_element_bytes(&a->y.qparams)) == a->window.out_c;
-}
-
-static void start_product(struct product *p, const struct morsel_conv_args *a, morsel_fc_fn *run) {
-    const struct morsel_window *w = &a->window;
-    const uint32_t outs = w->out_c / a->groups;
-    p->args = a;
-    p->run = run;
-    p->row_k = morsel_row_k(a);
-    p->in_order = is_in_order(a);
-    p->fc = (struct morsel_fc_args){.x = a->x, .y = a->y, .outputs = outs, .blocks = (outs + 15) / 16};
-    p->fc.inputs = w->kernel_h * p->row_k;
-    p->fc.x.qparams.sign_flip = 0; /* windows are copied as what their bytes mean */
-    p->most = rows_of_product(a, p->in_order);
-}
-
-static void choose_group(struct product *p, uint32_t group) {
-    const struct morsel_channels *c = &p->args->channels;
-    const size_t block = (size_t)group * p->fc.blocks, at = block * 16;
-    p->group = group;
-    p->fc.weights = p->args->weights + at * p->fc.inputs;
-    p->fc.channels = (struct morsel_channels){.bias = c->bias + at, .multiplier = c->multiplier + at, .weight_sum = c->weight_sum + at};
-    if (c->weight_zero) p->fc.channels.weight_zero = c->weight_zero + at;
-    if (c->float_bias) p->fc.channels.float_bias = c->float_bias + at;
-    if (c->proofs) p->fc.channels.proofs = c->proofs + block;
-}
-
-/* Windows ox .. ox + n over the rows of one output row, whose results go to pixels from `pixel` on. */
-static void multiply_windows(struct product *p, const uint8_t *const *rows, uint32_t ox, uint32_t n, size_t pixel) {
-    const struct morsel_window *w = &p->args->window;
-    const size_t size = morsel_element_bytes(&p->args->y.qparams), step = morsel_y_step(w, (uint32_t)size);
-    uint8_t *y = (uint8_t *)p->args->y.data + (pixel * step + p->group * p->fc.outputs) * size, *to = p->windows;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t ky = 0; ky < w->kernel_h; ky++, to += p->row_k) morsel_copy_windows(p->args, to, rows[ky], ox + i, 1, p->group);
-    p->fc.x.data = p->windows;
-    p->fc.y.data = p->in_order ? y : p->results;
-    p->fc.rows = n;
-    p->run(&p->fc, 0, n * p->fc.blocks);
-    for (uint32_t i = 0; !p->in_order && i < n; i++)
-        memcpy(y + i * step * size, p->results + i * p->fc.outputs * size, p->fc.outputs * size);
-}
-
-static __attribute__((noinline)) void conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
-                                                 morsel_fc_fn *run) {
-    const struct morsel_window *w = &a->window;
-    struct product p;
-    start_product(&p, a, run);
-    for (uint32_t group = 0; group < a->groups; group++) {
-        choose_group(&p, group);
-        for (uint32_t i = 0; i < n; i++)
-            for (uint32_t ox = 0, now; ox < w->out_w; ox += now) {
-                now = least(w->out_w - ox, p.most);
-                multiply_windows(&p, rows + (size_t)i * w->kernel_h, ox, now, (size_t)(y + i) * w->out_w + ox);
-            }
-    }
-}
-
-void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_fc_fn *run) {
-    if (rows_of_product(a, is_in_order(a))) conv_by_fc(a, rows, y, n, run);
-    else morsel_conv_rows_c(a, rows, y, n);
-}
-
 const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc) {
-    if (by_fc) return rows_of_product(a, is_in_order(a)) ? NULL : MORSEL_REFUSES_WINDOW;
-    return rows_serve(a) || morsel_windows_at_once(a) || map_serves(a) ? NULL : MORSEL_REFUSES_WINDOW;
+    if (by_fc) return morsel_conv_fits_fc(a) ? NULL : MORSEL_REFUSES_WINDOW;
+    return rows_serve(a) || morsel_windows_at_once(a, MORSEL_WINDOW_BYTES) || map_serves(a) ? NULL : MORSEL_REFUSES_WINDOW;
 }
 
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                            morsel_conv_pixels_fn *pixels, void *kept) {
-    uint32_t at_once = morsel_windows_at_once(a), of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a) : 0;
+    const uint32_t most = buffer_bytes(a);
+    uint32_t at_once = morsel_windows_at_once(a, most), of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a, most) : 0;
     uint32_t fit = of_taps > at_once ? of_taps : at_once, together = rows_together(a, tall);
     if (rows_serve(a)) conv_direct(a, rows, y, n, tall, pixels, kept);
     else if (map_serves(a) && map_is_cheaper(a, n, fit, together, tall)) conv_mapped(a, rows, y, n, pixels, kept);

@@ -14,15 +14,16 @@ typedef void morsel_conv_pixels_fn(const struct morsel_conv_job *job, const stru
 struct morsel_conv_job {
     const struct morsel_conv_args *args;
     morsel_conv_pixels_fn *pixels;
-    void *kept;            /* AVX-512: by `pixels` from call to call; else scale and zero point of each pixel of the step, or NULL */
-    const int8_t *weights; /* of the group */
-    size_t block_bytes;    /* of a channel block */
-    uint32_t kernel_h;     /* lines of a window */
-    uint32_t taps, quads;  /* bytes of a line's window, and fours of them */
-    uint32_t constants;    /* first entry of the group in the channel constants */
-    uint32_t first, outs;  /* the group's channels in y */
-    uint32_t begin, end;   /* channel blocks to do */
-    const int32_t *below;  /* of each pixel where weights have zero points, else NULL: as morsel_sum_below_avx2 gives them */
+    void *kept;              /* AVX-512: by `pixels` from call to call; else scale and zero point of each pixel of the step, or NULL */
+    const int8_t *weights;   /* of the group */
+    size_t block_bytes;      /* of a channel block */
+    uint32_t kernel_h;       /* lines of a window */
+    uint32_t taps, quads;    /* bytes of a line's window, and fours of them */
+    uint32_t constants;      /* first entry of the group in the channel constants */
+    uint32_t first, outs;    /* the group's channels in y */
+    uint32_t begin, end;     /* channel blocks to do */
+    struct morsel_room room; /* what is left of it */
+    const int32_t *below;    /* of each pixel where weights have zero points, else NULL: as morsel_sum_below_avx2 gives them */
 };
 
 /* Rows of a convolution of bytes: by `pixels` where that can be, else by plain C. */
@@ -42,6 +43,9 @@ void morsel_sum_below_avx2(int32_t *below, const struct morsel_conv_job *job, co
 
 /* Any convolution, by the kernel of matrix products. */
 void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_fc_fn *run);
+
+/* Whether a window fits that, with a large enough room. */
+int morsel_conv_fits_fc(const struct morsel_conv_args *a);
 
 /* Why neither the tiles nor, if `by_fc`, the matrix product take it; NULL: they do. */
 const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc);

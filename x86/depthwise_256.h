@@ -21,7 +21,8 @@
 #include "x86.h"
 
 #define DW_TAPS 16u              /* most quads of taps: kernel_w * pad4(kernel_h) / 4 */
-#define DW_COLUMNS 72u           /* interleaved columns at once, times quads of rows */
+#define DW_COLUMNS 72u           /* interleaved columns at once, times quads of rows; in the room */
+#define DW_STACK 37u             /* .. and on the stack: at least those of a window */
 #define DW_BYTES_AT_ONCE 262144u /* of input rows that stay in the second-level cache while the channels pass */
 
 /* 32 channels' taps or inputs, ready to multiply. */
@@ -50,6 +51,8 @@ struct dw_strip {
     size_t x_step, y_step;  /* from pixel to pixel, in bytes */
     int quick;              /* bytes as results, no float bias, multipliers that morsel_fits256 takes */
     uint32_t rows, quads;   /* of input, and those by four */
+    struct dw_kept *kept;
+    uint32_t most; /* columns times quads that there is memory for */
 };
 
 /* Lane j of block L becomes lane L of register j. Blocks of 64 bytes, one or two, `step` bytes from one to the next. A second that is
@@ -280,7 +283,7 @@ static __attribute__((noinline)) void dw_windows(const struct dw_strip *s, const
 
 /* n results of the strip from column ox. */
 static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two) {
-    struct dw_kept kept[DW_COLUMNS];
+    struct dw_kept *kept = s->kept;
     const struct morsel_window *w = &s->args->window;
     uint8_t *y = s->y + (size_t)ox * s->y_step;
 #if DW_VECTORS == 8
@@ -296,15 +299,15 @@ static void dw_piece(const struct dw_strip *s, uint32_t ox, uint32_t n, int two)
 }
 
 /* Results whose columns fit; 0: not one. */
-static uint32_t dw_results_at_once(const struct morsel_window *w) {
-    uint32_t columns = DW_COLUMNS / ((w->kernel_h + 3) / 4), window = (w->kernel_w - 1) * w->dilation_w + 1;
+static uint32_t dw_results_at_once(const struct morsel_window *w, uint32_t most) {
+    uint32_t columns = most / ((w->kernel_h + 3) / 4), window = (w->kernel_w - 1) * w->dilation_w + 1;
     return window > columns ? 0 : (columns - window) / w->stride_w + 1;
 }
 
 /* 32 channels of row i of the call, or of rows i and i + 1. Returns how many rows were done. */
 static uint32_t dw_run_strip(struct dw_strip *s, const uint8_t *const *rows, uint32_t i, uint32_t n, uint32_t c) {
     const struct morsel_window *w = &s->args->window;
-    uint32_t most = dw_results_at_once(w);
+    uint32_t most = dw_results_at_once(w, s->most);
     int two = w->kernel_h == 3 && w->kernel_w == 3 && w->dilation_w == 1 && w->stride_h == 1 && w->dilation_h == 1 && i + 1 < n;
     for (uint32_t k = 0; k < w->kernel_h; k++) s->row[k] = rows[(size_t)i * w->kernel_h + k] + c;
     if (two) s->row[3] = rows[(size_t)(i + 1) * 3 + 2] + c;
@@ -333,12 +336,15 @@ static int dw_has_zero(const struct morsel_conv_args *a, uint32_t c) {
 /* Some rows, channels begin .. end, which begin with a block; or more. */
 static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin,
                         uint32_t end) {
+    struct dw_kept stack[DW_STACK];
     struct dw_channels channels;
     struct dw_strip strip = {.args = a, .channels = &channels, .quads = (a->window.kernel_h + 3) / 4};
     strip.requant = morsel_requant256(&a->y, a->y.qparams.zero);
     strip.x_step = morsel_x_step(&a->window);
     strip.y_step = morsel_y_step(&a->window, 1);
     strip.quick = !dw_slow(a);
+    strip.most = a->room.bytes < DW_COLUMNS * sizeof *stack ? DW_STACK : DW_COLUMNS;
+    strip.kept = strip.most == DW_STACK ? stack : (void *)a->room.data;
     for (uint32_t at = begin, c; at < end; at += 32) {
         /* The last piece may lie over the one before. */
         uint32_t most = a->window.out_c - 32;
@@ -360,7 +366,7 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
 static const char *dw_refusal(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     if (a->x.qparams.sign_flip) return MORSEL_REFUSES_INT8;
-    if (w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w) == 0) return MORSEL_REFUSES_WINDOW;
+    if (w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w, DW_STACK) == 0) return MORSEL_REFUSES_WINDOW;
     return DW_VECTORS != 8 ? dw_slow(a) : NULL;
 }
 

@@ -78,7 +78,7 @@ static int dw_two_serve(const struct dw_strip *s) {
 
 /* n results of the strip from column ox; dw_results_at_once has left room for their columns. */
 static __attribute__((noinline)) void dw_piece_two(const struct dw_strip *s, uint32_t ox, uint8_t *y, uint32_t n) {
-    struct dw_two_columns columns[DW_COLUMNS / 2];
+    struct dw_two_columns *columns = (void *)s->kept; /* in the place of one and a half */
     dw_fill_two(s, columns, ox * 2 - s->args->window.pad_left, n + 1);
     dw_windows_two(s, columns, y, n);
 }

@@ -86,7 +86,3 @@ static void fc_block(const struct morsel_fc_args *a, uint32_t row, uint32_t bloc
     __m256i v = morsel_pack256_in_order(&r, s.a, s.b, s.a, s.b);
     morsel_store_first((uint8_t *)a->y.data + first, _mm256_castsi256_si128(v), left < 16 ? left : 16);
 }
-
-static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
-}

@@ -105,7 +105,7 @@ static void run_rows(const struct morsel_fc_args *a, size_t row, size_t end) {
         for (uint32_t block = 0; block < a->blocks; block++) run_one(a, row, block);
 }
 
-static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+void morsel_fc_few_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     for (; begin < end && begin % a->blocks; begin++) run_one(a, begin / a->blocks, begin % a->blocks);
     uint32_t whole = (end - begin) / a->blocks * a->blocks;
     run_rows(a, begin / a->blocks, (begin + whole) / a->blocks);
@@ -113,5 +113,6 @@ static void fc_blocks(const struct morsel_fc_args *a, uint32_t begin, uint32_t e
 }
 
 void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    morsel_fc_rows(a, begin, end, MORSEL_FC_LEAST, morsel_conv_has_tiles_avx512vnni, morsel_conv_lines_avx512vnni, fc_blocks);
+    morsel_fc_rows(a, begin, end, MORSEL_FC_LEAST, morsel_conv_has_tiles_avx512vnni, morsel_conv_lines_avx512vnni,
+                   morsel_fc_few_avx512vnni);
 }

@@ -30,6 +30,7 @@ static inline struct morsel_conv_args morsel_fc_as_conv(const struct morsel_fc_a
     const struct morsel_window w = {
         1, n, a->inputs, 1, n, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, n * a->inputs, n * step * morsel_element_bytes(&a->y.qparams)};
     struct morsel_conv_args args = {.window = w, .x = a->x, .y = a->y, .weights = a->weights, .channels = a->channels, .groups = 1};
+    args.room = a->room;
     if (a->lines) args.x.qparams.zero = 0; /* zero points come with the results */
     return args;
 }

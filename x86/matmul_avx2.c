@@ -30,24 +30,24 @@ static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_
     else morsel_matmul_rows_c(a, begin, end);
 }
 
-static int in_place(const struct morsel_fc_args *a, uint32_t step, morsel_conv_has_tiles_fn *tiles, morsel_conv_fn *conv) {
+static int in_place(const struct morsel_fc_args *a, uint32_t step, morsel_conv_has_tiles_fn *tiles, morsel_conv_lines_fn *conv) {
     const struct morsel_conv_args args = morsel_fc_as_conv(a, a->rows, step);
     const uint8_t *x = a->x.data;
     if (!tiles(&args)) return 0;
-    conv(&args, &x, 0, 1);
+    conv(&args, &x, NULL);
     return 1;
 }
 
 static int in_place_avx2(const struct morsel_fc_args *a, uint32_t step) {
-    return in_place(a, step, morsel_conv_has_tiles_avx2, morsel_conv_rows_avx2);
+    return in_place(a, step, morsel_conv_has_tiles_avx2, morsel_conv_lines_avx2);
 }
 
 static int in_place_avxvnni(const struct morsel_fc_args *a, uint32_t step) {
-    return in_place(a, step, morsel_conv_has_tiles_avx2, morsel_conv_rows_avxvnni);
+    return in_place(a, step, morsel_conv_has_tiles_avx2, morsel_conv_lines_avxvnni);
 }
 
 static int in_place_avx512vnni(const struct morsel_fc_args *a, uint32_t step) {
-    return in_place(a, step, morsel_conv_has_tiles_avx512vnni, morsel_conv_rows_avx512vnni);
+    return in_place(a, step, morsel_conv_has_tiles_avx512vnni, morsel_conv_lines_avx512vnni);
 }
 
 void morsel_matmul_rows_avx2(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {

@@ -14,9 +14,11 @@
 
 #include <string.h>
 
-#define MORSEL_WINDOW_BYTES 16384u
-#define MORSEL_WINDOW_MOST 64u /* rows of a kernel, or its taps */
-#define MORSEL_ZEROS 4096u     /* zero points of a padded tap */
+#define MORSEL_WINDOW_BYTES 16384u /* of the buffer in the room */
+#define MORSEL_WINDOW_STACK 12288u /* .. and on the stack */
+#define MORSEL_MAP_MOST 25u        /* taps of a window that is looked for in place */
+#define MORSEL_WINDOW_MOST 64u     /* rows of a kernel, or its taps */
+#define MORSEL_ZEROS 4096u         /* zero points of a padded tap */
 
 /* One line for each kernel row; window p of line ky starts at line[ky] + p * step. Where `across` is not 0, the windows are those of
  * several output rows, as many of each, and those of the next row start `down` bytes further. Such a run is no longer than a tile, or two
@@ -63,12 +65,12 @@ static inline size_t morsel_columns(const struct morsel_window *w, uint32_t n) {
     return (size_t)(n - 1) * w->stride_w + (size_t)(w->kernel_w - 1) * w->dilation_w + 1;
 }
 
-/* How many windows of a row fit the buffer where taps are lines. 0: not one. */
-static inline uint32_t morsel_windows_of_taps(const struct morsel_conv_args *a) {
+/* How many windows of a row fit a buffer of `most` bytes where taps are lines. 0: not one. */
+static inline uint32_t morsel_windows_of_taps(const struct morsel_conv_args *a, uint32_t most) {
     const struct morsel_window *w = &a->window;
     uint32_t n = w->out_w;
-    if (morsel_columns(w, 1) * w->in_c * w->kernel_h > MORSEL_WINDOW_BYTES) return 0;
-    while (morsel_columns(w, n) * w->in_c * w->kernel_h > MORSEL_WINDOW_BYTES) n = n > 14 ? (n - 1) / 7 * 7 : n - 1;
+    if (morsel_columns(w, 1) * w->in_c * w->kernel_h > most) return 0;
+    while (morsel_columns(w, n) * w->in_c * w->kernel_h > most) n = n > 14 ? (n - 1) / 7 * 7 : n - 1;
     return n;
 }
 
@@ -79,11 +81,11 @@ static inline size_t morsel_line_bytes(const struct morsel_conv_args *a, uint32_
     return ((size_t)(n - 1) * w->stride_w + w->kernel_w) * w->in_c + 4;
 }
 
-/* How many windows of a row fit the buffer; a multiple of seven where there are more. 0: not one. */
-static inline uint32_t morsel_windows_at_once(const struct morsel_conv_args *a) {
+/* How many windows of a row fit it otherwise; a multiple of seven where there are more. 0: not one. */
+static inline uint32_t morsel_windows_at_once(const struct morsel_conv_args *a, uint32_t most) {
     uint32_t n = a->window.out_w;
-    if (morsel_line_bytes(a, 1) * a->window.kernel_h > MORSEL_WINDOW_BYTES) return 0;
-    while (morsel_line_bytes(a, n) * a->window.kernel_h > MORSEL_WINDOW_BYTES) n = n > 14 ? (n - 1) / 7 * 7 : n - 1;
+    if (morsel_line_bytes(a, 1) * a->window.kernel_h > most) return 0;
+    while (morsel_line_bytes(a, n) * a->window.kernel_h > most) n = n > 14 ? (n - 1) / 7 * 7 : n - 1;
     return n;
 }
 

@@ -10,8 +10,7 @@
 
 #include "seven_avx2.h"
 
-#define MORSEL_WORDS_PAIRS 128u  /* pairs of inputs in a piece of a window */
-#define MORSEL_WORDS_ROOM 12288u /* words of inputs */
+#define MORSEL_WORDS_PAIRS 128u /* pairs of inputs in a piece of a window */
 
 /* A piece of the windows of some pixels. */
 struct morsel_piece {

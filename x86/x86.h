@@ -60,6 +60,7 @@ morsel_conv_has_tiles_fn morsel_conv_has_tiles_avx2; /* those of AVX-VNNI, too *
 morsel_conv_has_tiles_fn morsel_conv_has_tiles_avx512vnni;
 
 /* One row of pixels that the tiles take. lines: scale and zero point of each pixel, as struct morsel_fc_args has them, or NULL. */
+morsel_fc_fn morsel_fc_few_avx2, morsel_fc_few_avxvnni, morsel_fc_few_avx512vnni; /* of few rows */
 typedef void morsel_conv_lines_fn(const struct morsel_conv_args *args, const uint8_t *const *row, const float *lines);
 morsel_conv_lines_fn morsel_conv_lines_avx2, morsel_conv_lines_avxvnni, morsel_conv_lines_avx512vnni;
 

@@ -75,6 +75,7 @@ struct trial {
     uint32_t number;     /* of the case: the first ones have fixed shapes */
     bool strided_pixels; /* the kernel takes strided pixels */
     uint32_t blocks;     /* channel blocks of a convolution in each call; 0: all */
+    unsigned writable;   /* the slot of the kernel's room; 0: it has none */
     uint32_t turn;       /* spatial: rows of a picture lie as in a ring, its row y at (y + turn) % height */
 };
 
@@ -95,6 +96,8 @@ extern const struct family family_conv, family_depthwise, family_fc, family_matm
 
 /* An input's memory, `bytes` long, in the next slot. */
 void *trial_room(struct trial *t, size_t bytes, size_t align);
+/* A room for the kernel, of any size, or none at all; what a kernel may take on the bench. */
+void trial_kernel_room(struct trial *t, struct morsel_room *room);
 void trial_say(struct trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Where results go: y_bytes, and which pointer of the arguments. */
 void trial_output(struct trial *t, void **y, size_t elements, const struct morsel_qparams *qparams);

@@ -224,6 +224,7 @@ static void make_softmax(struct trial *t) {
         a->table = table;
     }
     a->levels = chance_one_in(c, 2) ? 256 : chance_float(c, 1, 300);
+    trial_kernel_room(t, &a->room);
     t->units = outer * a->inner;
     t->macs = n;
     trial_output(t, &a->y.data, n, &a->y.qparams);
@@ -304,6 +305,7 @@ static void make_float_matmul(struct trial *t) {
     a->y_stride[1] = (turned ? 1 : a->rows) * a->columns;
     a->y_stride[2] = (turned ? a->middle : 1) * a->columns;
     a->factor = chance_one_in(c, 2) ? 1 : chance_float(c, -2, 2);
+    trial_kernel_room(t, &a->room);
     t->units = outer * a->middle * a->rows;
     t->macs = (uint64_t)t->units * a->inner * a->columns;
     trial_output(t, &a->y.data, (size_t)t->units * a->columns, &a->y.qparams);

@@ -93,7 +93,7 @@ static void make_trial(struct trial *t, const struct family *f, uint32_t number,
     for (const char *p = f->name; *p; p++) t->chance.state = t->chance.state * 31 + (uint8_t)*p;
     f->make(t);
     t->fill = t->chance.state ^ 0x5555;
-    for (unsigned i = SLOT_INPUTS; i < t->slots; i++) memory_protect(i, false);
+    for (unsigned i = SLOT_INPUTS; i < t->slots; i++) memory_protect(i, t->writable && i == t->writable);
 }
 
 /* Results start as chance, equal for both, so that what is left unwritten shows too. */
@@ -132,8 +132,10 @@ static bool compare(struct trial *t, char *why, size_t size) {
         snprintf(why, size, "element %zu of %zu: %#x, expected %#x", i / t->y_align, t->y_bytes / t->y_align, (unsigned)g, (unsigned)w);
         return false;
     }
-    if (!memory_intact(SLOT_RESULT)) snprintf(why, size, "it wrote outside the output");
-    return memory_intact(SLOT_RESULT);
+    if (t->writable && !memory_intact(t->writable)) snprintf(why, size, "it wrote outside its room");
+    else if (!memory_intact(SLOT_RESULT)) snprintf(why, size, "it wrote outside the output");
+    else return true;
+    return false;
 }
 
 /* False: the kernel is wrong, and `why` says how. */

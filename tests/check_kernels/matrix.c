@@ -69,6 +69,7 @@ static void make_fc(struct trial *t) {
     a->outputs = s.outputs;
     a->blocks = w.entries / 16;
     if (a->lines && chance_one_in(c, 4)) make_infinite(t, a, x, w.entries);
+    trial_kernel_room(t, &a->room);
     t->units = a->rows * a->blocks;
     t->macs = (uint64_t)s.rows * s.inputs * s.outputs;
     trial_output(t, &a->y.data, (size_t)s.rows * s.outputs, &a->y.qparams);
@@ -115,6 +116,7 @@ static void make_matmul(struct trial *t) {
     make_output(t, &a->y, t->bench ? 0 : 6);
     if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
     a->multiplier = chance_one_in(c, 3) ? 1.0f / (float)(1u << chance_below(c, 16)) : chance_float(c, 0.0001f, 0.02f);
+    trial_kernel_room(t, &a->room);
     t->units = batch * a->rows;
     t->macs = (uint64_t)t->units * a->inner * a->columns;
     trial_output(t, &a->y.data, (size_t)t->units * a->columns, &a->y.qparams);

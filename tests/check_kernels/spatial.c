@@ -205,6 +205,7 @@ static void make_conv(struct trial *t, const struct shape *s, bool depthwise) {
     a->prefetch_row = chance_below(&t->chance, a->window.out_h);
     a->prefetch_rows = 1 + chance_below(&t->chance, a->window.out_h - a->prefetch_row);
     if (a->y.qparams.is_float) a->window.out_row *= 4;
+    trial_kernel_room(t, &a->room);
     t->units = s->batch * a->window.out_h;
     t->macs = (uint64_t)t->units * a->window.out_w * a->window.out_c * s->depth * s->kernel_h * s->kernel_w;
     trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.qparams);
@@ -414,6 +415,7 @@ static void make_float_conv(struct trial *t) {
     for (size_t i = 0; bias && i < outputs; i++) bias[i] = chance_float(c, -3, 3);
     a->bias = bias;
     if (a->y.qparams.is_float) a->window.out_row *= 4;
+    trial_kernel_room(t, &a->room);
     t->units = s.batch * a->window.out_h;
     t->macs = (uint64_t)t->units * a->window.out_w * s.groups * s.outs * taps;
     trial_output(t, &a->y.data, (size_t)t->units * a->window.out_w * a->window.out_c, &a->y.qparams);

@@ -12,6 +12,15 @@ void *trial_room(struct trial *t, size_t bytes, size_t align) {
     return memory_place(t->slots++, bytes, align, !chance_one_in(&t->chance, 4));
 }
 
+void trial_kernel_room(struct trial *t, struct morsel_room *room) {
+    if (!t->bench && chance_one_in(&t->chance, 2)) return;
+    room->bytes = 64 * (t->bench ? 2048 : chance_below(&t->chance, chance_one_in(&t->chance, 2) ? 1024 : 64));
+    t->writable = t->slots;
+    room->data = memory_place(t->slots++, room->bytes, 64, true);
+    chance_bytes(&t->chance, room->data, room->bytes);
+    trial_say(t, " room %u", (unsigned)room->bytes);
+}
+
 void trial_say(struct trial *t, const char *format, ...) {
     size_t length = strlen(t->text);
     va_list args;

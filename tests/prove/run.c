@@ -20,9 +20,6 @@ void prove_need_rows(void) {
     prove_any(&y);
     any_picture(&x);
     any_picture(&y);
-    stage.call = &call;
-    stage.tensor = &y;
-    writer.tensor = &x;
     struct morsel_window *w = &call.args.windowed.window;
     *w = any_window;
     prove_assume(w->kernel_h >= 1 & w->kernel_h <= 64 & w->stride_h >= 1 & w->stride_h <= 65536);
@@ -33,7 +30,7 @@ void prove_need_rows(void) {
     prove_assume(writer.begin <= x.dims[1] & writer.end <= x.dims[1]);
     prove_assert((wide)stage.begin * w->stride_h <= ((wide)stage.end - 1) * w->stride_h);
     prove_assert(((wide)stage.end - 1) * w->stride_h <= ((wide)y.dims[1] - 1) * w->stride_h);
-    need_rows(&writer, &stage);
+    need_rows(&writer, x.dims[1], &stage, &call);
     prove_assert(writer.end <= x.dims[1]);
     wide from = (wide)stage.begin * w->stride_h - w->pad_top, to = ((wide)stage.end - 1) * w->stride_h + window - w->pad_top;
     prove_assert((from > 0) | (writer.begin == 0));

@@ -18,7 +18,7 @@ static const struct {
     const char *name;
     uint32_t needs, mask, stated;
 } sets[] = {
-    {"c", 0, MORSEL_CPU_C, MORSEL_STACK_C},
+    {"c", 0, MORSEL_CPU_C, MORSEL_STACK_BYTES},
     {"neon", MORSEL_CPU_NEON, MORSEL_CPU_NEON, MORSEL_STACK_ARM64},
     {"dotprod", MORSEL_CPU_DOTPROD, MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD, MORSEL_STACK_ARM64},
     {"i8mm", MORSEL_CPU_I8MM, MORSEL_CPU_NEON | MORSEL_CPU_DOTPROD | MORSEL_CPU_I8MM, MORSEL_STACK_ARM64},

@@ -46,11 +46,10 @@ RULES = [
     (r"for_runs", r"kernels/binary\.c:\w+_run"),
     (r"x86/matmul_avx2\.c:(matmul_packed|packed_rows)", r"newest morsel_fc_blocks_\w+|newest x86/matmul_avx2\.c:in_place_\w+"),
     (r"matmul_packed|packed_rows", "slots fc"),
-    (r"morsel_conv_rows_i8mm", r"morsel_conv_rows_dotprod|arm64/conv_i8mm\.c:conv_in_room"),
-    (r"(morsel_)?conv_by_fc|multiply_windows", r"newest morsel_fc_blocks_\w+"),
-    (r"morsel_fc_rows", r"newest morsel_conv_has_tiles_\w+|newest morsel_conv_lines_\w+|newest x86/fc_\w+\.c:fc_blocks"),
+    (r"(morsel_)?conv_by_fc|multiply_windows", r"newest morsel_fc_few_\w+"),
+    (r"morsel_fc_rows", r"newest morsel_conv_has_tiles_\w+|newest morsel_conv_lines_\w+|newest morsel_fc_few_\w+"),
     (r"x86/conv_avx2\.c:run_(pixels|blocks|tiles)", r"widen_\w+|tile_[46]x(8|16)"),
-    (r"morsel_float_conv|run_strip|take_pixel", r"[^:]*:(eight_)?(take_bytes|add_taps|store|each_row)(_c)?|morsel_float_each_row_c"),
+    (r"morsel_float_conv|run_strips?|take_pixel", r"[^:]*:(eight_)?(take_bytes|add_taps|store|each_row)(_c)?|morsel_float_each_row_c"),
     (r"morsel_for_pairs", r"(sum|product|add|multiply)_line|morsel_q(add|mul)_c"),
     (r"morsel_max_pool_rows_c", r"kernels/pool\.c:max_(bytes|floats)"),
     (r"morsel_mean_lines", r"sum_line_of_bytes|morsel_sum_bytes\w*|sum_line\w*"),
@@ -63,7 +62,7 @@ RULES = [
     (r"x86/conv_avx512vnni\.c:run_pixels", r"x86/conv_avx512vnni\.c:(run_\d|plain_|prefetch_)\w+"),
     (r"dw_run_rows|dw_piece\w*", r"dw_windows(_3|_two)?"),
     (r"x86/depthwise_avx512vnni\.c:run_rows", r"x86/depthwise_avx512vnni\.c:\w+_(stride_[12]|of_any)"),
-    (r"in_place", r"newest morsel_conv_has_tiles_\w+|slots conv"),
+    (r"in_place", r"newest morsel_conv_has_tiles_\w+|newest morsel_conv_lines_\w+"),
     (r"run_span", r"morsel_tile_\w+|tile_\w+"),
 ]
 
@@ -198,7 +197,7 @@ def main():
         for level, name in enumerate(LEVELS[library.machine]):
             seen = {}
             column = columns[library.name, name] = {f: library.depth(f, level, seen) for f in functions if f in library.frames}
-            limit = "c" if name == "c" else library.machine
+            limit = library.machine
             deepest = max(column.values(), key=lambda found: found[0])
             most[limit] = max(most.get(limit, 0), deepest[0])
             all_seen.update(seen)
