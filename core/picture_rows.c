@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define CHUNK (MORSEL_OWN_KERNELS ? 192u : 48u) /* bytes of a row that are summed at once, on the stack: whole pixels */
+#define CHUNK (MORSEL_ROOMY_STACK ? 192u : 48u) /* bytes of a row that are summed at once, on the stack: whole pixels */
 #define COLOR_BITS 13
 
 struct job {

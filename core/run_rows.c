@@ -2,7 +2,7 @@
 /* The last way to a kernel: row addresses for spatial kernels, places in rings for elementwise ones, straight calls for the rest. */
 #include "run.h"
 
-#define ROW_POINTERS (MORSEL_OWN_KERNELS ? 256u : MORSEL_FORMAT_MAX_WINDOW) /* those of one output row at least */
+#define ROW_POINTERS (MORSEL_ROOMY_STACK ? 256u : MORSEL_FORMAT_MAX_WINDOW) /* those of one output row at least */
 
 /* The arguments of task `task`: its part of the room; of a dynamic kind, the zero point that stands in front of the multipliers now. */
 static const union morsel_args *own_args(const struct morsel_call *call, uint32_t task, union morsel_args *own) {

@@ -58,6 +58,13 @@ static void take_weights(const struct morsel_product *p, int16_t *to, uint32_t o
     morsel_take_weights(to, block + (size_t)k * 16 + channel % 16 * 4, p->taps - k, n, zero ? zero + channel : NULL);
 }
 
+static const int8_t *find_weights(const struct morsel_product *p, uint32_t output, uint32_t k) {
+    const struct job *j = p->args;
+    uint32_t channel = channel_of(j, output);
+    const int8_t *block = j->args->weights + (size_t)(channel / 16) * p->taps * 16;
+    return j->args->channels.weight_zero ? NULL : block + (size_t)k * 16 + channel % 16 * 4;
+}
+
 static void store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
     const struct job *j = p->args;
     const struct morsel_window *w = &j->args->window;
@@ -73,6 +80,7 @@ void morsel_conv_rows_c(const struct morsel_conv_args *a, const uint8_t *const *
     job.row_k = (w->kernel_w * job.depth + 3) / 4 * 4;
     job.blocks = (outs + 15) / 16;
     job.beside = a->groups == 1 && w->dilation_w == 1 ? w->kernel_w : 1;
-    const struct morsel_product p = {&job, n * w->out_w, w->kernel_h * job.row_k, 0, outs, take_windows, take_weights, store, a->room};
+    const struct morsel_product p = {&job,    n * w->out_w, w->kernel_h * job.row_k, 0, outs, take_windows, take_weights, store,
+                                     a->room, find_weights};
     for (; job.group < a->groups; job.group++) morsel_multiply(&p);
 }

@@ -3,7 +3,7 @@
 #include "product.h"
 
 /* Sums of pixels in a room that has as much, and on the stack: there it may be that of a task of a microcontroller. */
-enum { PIXELS = 32, STACK_TAPS = MORSEL_OWN_KERNELS ? 64 : 25, STACK_PIXELS = MORSEL_OWN_KERNELS ? 32 : 2 };
+enum { PIXELS = 32, STACK_TAPS = MORSEL_ROOMY_STACK ? 64 : 25, STACK_PIXELS = MORSEL_ROOMY_STACK ? 32 : 2 };
 
 struct job {
     const struct morsel_conv_args *args;

@@ -10,7 +10,7 @@
 
 enum { N = MORSEL_LANES };
 
-#define PART (MORSEL_OWN_KERNELS ? 32u : 4u) /* taps whose weights are made ready at a time */
+#define PART (MORSEL_ROOMY_STACK ? 32u : 4u) /* taps whose weights are made ready at a time */
 
 /* Sixteen weights, eight from i on and eight from j on. */
 static void take_weights(const struct morsel_float_conv_args *a, size_t i, size_t j, float *to) {

@@ -441,6 +441,14 @@ enum morsel_has {
 #define MORSEL_OWN_KERNELS 1
 #endif
 
+/* Whether the stack is not that of a task of a microcontroller: MORSEL_STACK_BYTES of core/morsel.h says the same. */
+#if defined(MORSEL_ROOMY_STACK)
+#elif MORSEL_OWN_KERNELS || defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__)
+#define MORSEL_ROOMY_STACK 1
+#else
+#define MORSEL_ROOMY_STACK 0
+#endif
+
 /* Which of them have kernels in this build: -DMORSEL_ISA="MORSEL_HAS_NEON | MORSEL_HAS_DOTPROD" leaves out the others'. */
 #if !defined(MORSEL_ISA)
 #define MORSEL_ISA ~0u

@@ -37,6 +37,12 @@ static void fc_weights(const struct morsel_product *p, int16_t *to, uint32_t out
     morsel_take_weights(to, block + (size_t)k * 16 + output % 16 * 4, taps - k, n, zero ? zero + output : NULL);
 }
 
+static const int8_t *fc_find(const struct morsel_product *p, uint32_t output, uint32_t k) {
+    const struct morsel_fc_args *a = ((const struct fc_job *)p->args)->args;
+    const int8_t *block = a->weights + (size_t)(output / 16) * ((p->taps + 3) / 4 * 64);
+    return a->channels.weight_zero ? NULL : block + (size_t)k * 16 + output % 16 * 4;
+}
+
 static void fc_store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
     const struct fc_job *j = p->args;
     const struct morsel_fc_args *a = j->args;
@@ -58,7 +64,7 @@ static void fc_store(const struct morsel_product *p, uint32_t line, uint32_t out
 static void fc_rows(const struct morsel_fc_args *a, uint32_t row, uint32_t n, uint32_t first, uint32_t end) {
     const struct fc_job job = {a, row};
     const uint32_t last = end * 16 < a->outputs ? end * 16 : a->outputs;
-    const struct morsel_product p = {&job, n, a->inputs, first * 16, last, fc_lines, fc_weights, fc_store, a->room};
+    const struct morsel_product p = {&job, n, a->inputs, first * 16, last, fc_lines, fc_weights, fc_store, a->room, fc_find};
     morsel_multiply(&p);
 }
 
@@ -114,7 +120,7 @@ void morsel_matmul_rows_c(const struct morsel_matmul_args *a, uint32_t begin, ui
         struct matmul_job job = {a, (const uint8_t *)a->a.data + a_start * a->inner, (const uint8_t *)a->b.data + b_start * a->columns,
                                  (size_t)begin * a->columns};
         n = a->rows - row < end - begin ? a->rows - row : end - begin;
-        const struct morsel_product p = {&job, n, a->inner, 0, a->columns, matmul_lines, matmul_columns, matmul_store, a->room};
+        const struct morsel_product p = {&job, n, a->inner, 0, a->columns, matmul_lines, matmul_columns, matmul_store, a->room, NULL};
         morsel_multiply(&p);
     }
 }

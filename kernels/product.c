@@ -10,12 +10,19 @@ struct size {
 };
 
 /* On the stack: where there is nothing but plain C, it may be that of a task of a microcontroller. */
-enum { LINES = MORSEL_OWN_KERNELS ? 24 : 4, TAPS = 64 };
+enum { LINES = MORSEL_ROOMY_STACK ? 24 : 4, TAPS = 64 };
 
 /* The first one that fits the room, else the last one. Taps are multiples of 8, and at most 256. */
 static const struct size sizes[] = {{32, 256, 4096}, {32, 128, 2048}, {16, 128, 1024}, {8, 64, 512}, {LINES, TAPS, LINES *TAPS}};
 
 enum { SMALLEST = sizeof sizes / sizeof *sizes - 1 };
+
+/* Whether weights are multiplied where they lie. */
+#if MORSEL_ROOMY_STACK || defined(__ARM_FEATURE_MVE)
+#define BYTES 0
+#else
+#define BYTES 1
+#endif
 
 struct tile {
     uint32_t (*sums)[16];
@@ -79,13 +86,38 @@ static void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, cons
     }
 }
 
+/* The same with weights where they lie; n is a multiple of 4. */
+static void multiply_bytes(uint32_t *restrict sums, uint32_t *restrict sums1, const int16_t *x, const int16_t *x1, const int8_t *w,
+                           size_t n) {
+    int32_t a = 0, a1 = 0, a2 = 0, a3 = 0, b = 0, b1 = 0, b2 = 0, b3 = 0;
+    for (size_t k = 0; k < n; k += 4, w += 60) {
+        for (size_t i = k; i < k + 4; i++, w++) {
+            a += x[i] * w[0];
+            a1 += x[i] * w[4];
+            a2 += x[i] * w[8];
+            a3 += x[i] * w[12];
+            b += x1[i] * w[0];
+            b1 += x1[i] * w[4];
+            b2 += x1[i] * w[8];
+            b3 += x1[i] * w[12];
+        }
+    }
+    const uint32_t more[8] = {(uint32_t)a, (uint32_t)a1, (uint32_t)a2, (uint32_t)a3, (uint32_t)b, (uint32_t)b1, (uint32_t)b2, (uint32_t)b3};
+    for (uint32_t o = 0; o < 4; o++) {
+        sums[o] += more[o];
+        sums1[o] += more[4 + o];
+    }
+}
+
 /* All lines of a tile with four outputs, whose sums start at `at`. An odd last line is paired with itself. */
-static void multiply_tile(struct tile *t, uint32_t lines, uint32_t at, uint32_t n) {
+static void multiply_tile(struct tile *t, uint32_t lines, uint32_t at, uint32_t n, const int8_t *bytes, uint32_t taps) {
     uint32_t unused[4] = {0};
     for (uint32_t l = 0; l < lines; l += 2) {
         const int16_t *x = t->lines + (size_t)l * n;
         bool two = l + 1 < lines;
-        multiply_2x4(t->sums[l] + at, two ? t->sums[l + 1] + at : unused, x, two ? x + n : x, t->weights, n);
+        uint32_t *sums = t->sums[l] + at, *sums1 = two ? t->sums[l + 1] + at : unused;
+        if (BYTES && bytes) multiply_bytes(sums, sums1, x, two ? x + n : x, bytes, taps);
+        else multiply_2x4(sums, sums1, x, two ? x + n : x, t->weights, n);
     }
 }
 
@@ -108,8 +140,9 @@ static void multiply_lines(const struct morsel_product *p, struct tile *t, uint3
             n = least(size, (p->taps - k + 7) / 8 * 8);
             if (o == p->first || size < p->taps) p->take_lines(p, t->lines, line, count, k, n);
             for (uint32_t at = 0; at < outputs; at += 4) {
-                p->take_weights(p, t->weights, o + at, k, n);
-                multiply_tile(t, count, at, n);
+                const int8_t *bytes = BYTES && p->find_weights ? p->find_weights(p, o + at, k) : NULL;
+                if (!bytes) p->take_weights(p, t->weights, o + at, k, n);
+                multiply_tile(t, count, at, n, bytes, least(n, (p->taps - k + 3) / 4 * 4));
             }
         }
         for (uint32_t l = 0; l < count; l++) p->store(p, line + l, o, outputs, t->sums[l]);

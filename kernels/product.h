@@ -22,6 +22,9 @@ struct morsel_product {
     /* The first n of sixteen sums of a line, of outputs `output` and on; modulo 2^32. */
     void (*store)(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums);
     struct morsel_room room;
+    /* Where taps k and on of four outputs lie, [taps / 4][16][4] as in the blob: for machines without vectors, to whom it is the same to
+     * multiply with bytes. NULL, or returning NULL: only take_weights() has them. */
+    const int8_t *(*find_weights)(const struct morsel_product *p, uint32_t output, uint32_t k);
 };
 
 void morsel_multiply(const struct morsel_product *p);

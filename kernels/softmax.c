@@ -15,7 +15,7 @@ static size_t first_of(const struct morsel_softmax_args *a, uint32_t u) {
     return (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
 }
 
-enum { LINES = 4, BYTES = 256, STACK_KEPT = MORSEL_OWN_KERNELS ? 256 : 32 };
+enum { LINES = 4, BYTES = 256, STACK_KEPT = MORSEL_ROOMY_STACK ? 256 : 32 };
 
 /* Lines of bytes whose sums are made side by side: each is a chain of additions, as its order is part of the result. */
 struct lines {

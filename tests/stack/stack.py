@@ -53,7 +53,7 @@ RULES = [
     (r"morsel_for_pairs", r"(sum|product|add|multiply)_line|morsel_q(add|mul)_c"),
     (r"morsel_max_pool_rows_c", r"kernels/pool\.c:max_(bytes|floats)"),
     (r"morsel_mean_lines", r"sum_line_of_bytes|morsel_sum_bytes\w*|sum_line\w*"),
-    (r"morsel_multiply|multiply_lines", r"kernels/conv\.c:(take_windows|take_weights|store)|kernels/matmul\.c:(fc|matmul)_(lines|weights|columns|store)"),
+    (r"morsel_multiply|multiply_lines", r"kernels/conv\.c:(take_windows|take_weights|find_weights|store)|kernels/matmul\.c:(fc|matmul)_(lines|weights|columns|find|store)"),
     (r"morsel_softmax_bytes|finish_line", r"eight_divide|divide_some"),
     (r"core/picture_rows\.c:\w+|morsel_picture_rows", r"morsel_(across|blend)_\w+"),
     (r"morsel_turn_run|turn_rows", r"turn_plain|morsel_turn_(tile|few)"),
@@ -197,7 +197,7 @@ def main():
         for level, name in enumerate(LEVELS[library.machine]):
             seen = {}
             column = columns[library.name, name] = {f: library.depth(f, level, seen) for f in functions if f in library.frames}
-            limit = library.machine
+            limit = "arm64" if library.name == "i686" else library.machine  # SSE2: morsel.h says so
             deepest = max(column.values(), key=lambda found: found[0])
             most[limit] = max(most.get(limit, 0), deepest[0])
             all_seen.update(seen)
