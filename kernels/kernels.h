@@ -62,8 +62,7 @@ struct morsel_input {
     struct morsel_qparams qparams;
 };
 
-/* Memory that is a kernel's own while it runs, for tiles; a multiple of 64 bytes, aligned as much. What stands there means nothing before
- * and after. Kernels of wide tiles ask for it. They do with smaller ones on the stack where it is less, or 0 bytes. */
+/* Memory for tiles, a kernel's own while it runs: 64 bytes times any number, aligned as much. Where it is too small, the stack has to do. */
 struct morsel_room {
     uint8_t *data;
     uint32_t bytes;
