@@ -62,7 +62,7 @@ struct morsel_input {
     struct morsel_qparams qparams;
 };
 
-/* Memory for tiles, a kernel's own while it runs: 64 bytes times any number, aligned as much. Where it is too small, the stack has to do. */
+/* Memory for tiles, a kernel's own while it runs; a multiple of 64 bytes, aligned as much. Where it is too small, the stack has to do. */
 struct morsel_room {
     uint8_t *data;
     uint32_t bytes;
@@ -115,8 +115,7 @@ struct morsel_conv_args {
     uint8_t *padding_row;  /* window.in_row bytes of the zero point, filled before each run; NULL where no window needs it */
     const int8_t *weights; /* layouts: core/format.h, CONV and DEPTHWISE */
     struct morsel_channels channels;
-    uint32_t groups;
-    uint32_t padding_row_bytes;
+    uint32_t groups, padding_row_bytes;
     uint32_t prefetch, prefetch_bytes; /* constants of later steps to prefetch: from weights + prefetch on; 0 bytes where there are none */
     uint32_t prefetch_row, prefetch_rows; /* the output rows of an image that prefetch all of that, each its part */
     struct morsel_room room;
