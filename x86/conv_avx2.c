@@ -52,6 +52,11 @@ static __attribute__((noinline)) void tile_4x8(const struct morsel_words *t) {
     morsel_tile_words(t, 0, 0);
 }
 
+void morsel_words_tile_avx2(const struct morsel_words *t, int six, int both) {
+    if (six) (both ? tile_6x16 : tile_6x8)(t);
+    else (both ? tile_4x16 : tile_4x8)(t);
+}
+
 /* Pixels at .. end of n, two at a time. */
 MORSEL_INLINE void store_sums(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n, uint32_t channels,
                               const float *bias) {
@@ -75,10 +80,12 @@ static __attribute__((noinline)) void store_floats(const struct morsel_part256 *
     morsel_store_copies_avx2(&some, at, &a, &b);
 }
 
-static __attribute__((noinline)) void store_tile(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n) {
+void morsel_store_words_avx2(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n) {
     if (part->channels == 16 && !part->seldom) store_sums(part, sums, at, end, n, 16, NULL);
     else if (!part->job->args->y.qparams.is_float) store_sums(part, sums, at, end, n, part->channels, part->bias);
-    else store_floats(part, sums, at, (end < n ? end : n) - at);
+    else
+        for (const size_t stop = end < n ? end : n; at < stop; at += 7, sums += 7 * 16)
+            store_floats(part, sums, at, stop - at < 7 ? stop - at : 7);
 }
 
 /* Some of a part's n pixels and a piece of their windows. */
@@ -88,25 +95,40 @@ struct stretch {
     int first, last; /* whether the piece is that of the windows */
 };
 
-/* A block whose weights are there. Tiles of six and of four together have no more than one pixel too many. */
+/* A block whose weights are there. */
 static void run_tiles(const struct stretch *s, const struct work *r, const struct morsel_part256 *part, int32_t *sums, const int8_t *soon) {
     const int whole = s->first && s->last, both = part->channels > 8;
     struct morsel_words t = {.piece = &s->piece, .weights = r->weights, .soon = soon};
     for (size_t i = 0, pixels; i < s->count; i += pixels) {
-        const size_t left = s->count - i;
-        pixels = left > 8 || left == 5 || left == 6 ? 6 : 4;
+        pixels = morsel_words_pixels(s->count - i);
         const size_t last = s->count < pixels ? 0 : s->count - pixels, at = i < last ? i : last;
         t.x = r->words + at * s->piece.step;
         t.to = sums + (whole ? 0 : i * 16);
         t.from = s->first ? (const int32_t *)(const void *)part->start : t.to;
         t.next = s->first ? 0 : 16;
-        if (pixels == 6) (both ? tile_6x16 : tile_6x8)(&t);
-        else (both ? tile_4x16 : tile_4x8)(&t);
-        if (s->last) store_tile(part, t.to, s->base + at, s->base + at + pixels, s->n);
+        morsel_words_tile_avx2(&t, pixels == 6, both);
+        if (s->last) morsel_store_words_avx2(part, t.to, s->base + at, s->base + at + pixels, s->n);
     }
 }
 
 /* ---- inputs ---- */
+
+/* n bytes to words; of a last four that are not whole, the others are zeros. */
+static __attribute__((noinline)) void widen(uint16_t *to, const uint8_t *x, size_t n) {
+    for (; n >= 16; n -= 16, x += 16, to += 16)
+        _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)x)));
+    if (n >= 8) {
+        _mm_storeu_si128((__m128i *)(void *)to, _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)x)));
+        n -= 8, x += 8, to += 8;
+    }
+    while (n) {
+        const size_t some = n < 4 ? n : 4;
+        int32_t four = 0;
+        memcpy(&four, x, some);
+        _mm_storel_epi64((__m128i *)(void *)to, _mm_cvtepu8_epi16(_mm_cvtsi32_si128(four)));
+        n -= some, x += 4, to += 4;
+    }
+}
 
 static const uint8_t *window_line(const struct morsel_lines *lines, uint32_t line, size_t pixel) {
     if (lines->map) return morsel_map_find(lines->map, line, pixel);
@@ -122,7 +144,7 @@ static void widen_windows(const struct stretch *s, uint16_t *to, const struct mo
         now = job->quads - at < quads - done ? job->quads - at : quads - done;
         for (size_t p = 0; p < (s->count < least ? least : s->count); p++) {
             const uint8_t *x = window_line(lines, line, s->base + (p < s->count ? p : s->count - 1));
-            morsel_widen(to + p * s->piece.step, x + at * 4, now * (size_t)4);
+            widen(to + p * s->piece.step, x + at * 4, now * (size_t)4);
         }
     }
 }
@@ -131,7 +153,19 @@ static void widen_windows(const struct stretch *s, uint16_t *to, const struct mo
 static void widen_lines(const struct stretch *s, uint16_t *to, const struct morsel_conv_job *job, const struct morsel_lines *lines) {
     const uint32_t first = s->piece.from / job->quads;
     for (uint32_t k = 0; k < s->piece.lines; k++)
-        morsel_widen(to + k * s->piece.line, lines->line[first + k] + s->base * lines->step, (s->count - 1) * lines->step + job->taps);
+        widen(to + k * s->piece.line, lines->line[first + k] + s->base * lines->step, (s->count - 1) * lines->step + job->taps);
+}
+
+/* Weights of a block less their zero points. */
+static __attribute__((noinline)) void take_zeros(int16_t *to, const struct morsel_piece *p, const int32_t *zeros) {
+    for (int half = 0; half < 2; half++) {
+        __m256i zero = _mm256_loadu_si256((const __m256i *)(const void *)(zeros + 8 * half));
+        zero = _mm256_or_si256(_mm256_slli_epi32(zero, 16), _mm256_and_si256(zero, _mm256_set1_epi32(0xffff)));
+        for (uint32_t i = 0; i < p->pairs * p->lines; i++) {
+            __m256i *w = (__m256i *)(void *)(to + i * 32 + 16 * half);
+            _mm256_store_si256(w, _mm256_sub_epi16(_mm256_load_si256(w), zero));
+        }
+    }
 }
 
 /* ---- runs ---- */
@@ -187,7 +221,7 @@ static void run_blocks(struct stretch *s, struct work *r, const struct cut *c, c
             else if (!s->last) next = r->part[0].weights + (s->piece.from + c->step) * (size_t)64;
             else if (block + blocks < job->end) next = r->part[b].weights + job->block_bytes;
             morsel_widen_block(r->weights, &s->piece, w);
-            if (job->below) morsel_take_zeros(r->weights, &s->piece, job->args->channels.weight_zero + job->constants + (block + b) * 16);
+            if (job->below) take_zeros(r->weights, &s->piece, job->args->channels.weight_zero + job->constants + (block + b) * 16);
             run_tiles(s, r, r->part + b, r->sums[b], next);
         }
     }
@@ -238,6 +272,12 @@ void morsel_conv_lines_avx2(const struct morsel_conv_args *a, const uint8_t *con
 }
 
 void morsel_conv_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    if (morsel_conv_has_tiles_avx2(a)) morsel_conv_plan_keep(a, rows, y, n, TALL, run_pixels, NULL);
-    else morsel_conv_by_fc(a, rows, y, n, morsel_fc_few_avx2);
+    if (!morsel_conv_has_tiles_avx2(a)) {
+        morsel_conv_by_fc(a, rows, y, n, morsel_fc_few_avx2);
+        return;
+    }
+    const uint32_t pairs = morsel_winograd_takes_avx2(a) ? n / 2 : 0;
+    if (pairs) morsel_winograd_rows_avx2(a, rows, y, 2 * pairs);
+    if (n > 2 * pairs)
+        morsel_conv_plan_keep(a, rows + (size_t)2 * pairs * a->window.kernel_h, y + 2 * pairs, n - 2 * pairs, TALL, run_pixels, NULL);
 }

@@ -9,9 +9,8 @@
 #define RUN_MOST 504u              /* pixels of a run; of whole tiles */
 #define BELOW_MOST 168u            /* pixels whose inputs are added up at once; of whole tiles */
 
-/* `buffered`: windows are copied. */
-static struct morsel_conv_job job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept,
-                                     int buffered) {
+struct morsel_conv_job morsel_conv_job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept,
+                                          int buffered) {
     const struct morsel_window *w = &a->window;
     uint32_t outs = w->out_c / a->groups, blocks = (outs + 15) / 16;
     struct morsel_conv_job job = {.args = a, .pixels = pixels, .kept = kept, .kernel_h = w->kernel_h, .quads = morsel_row_k(a) / 4};
@@ -129,7 +128,7 @@ static void conv_rows(const struct morsel_conv_job *job, const uint8_t *const *r
 
 static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                         morsel_conv_pixels_fn *pixels, void *kept) {
-    struct morsel_conv_job job = job_of(a, 0, pixels, kept, 0);
+    struct morsel_conv_job job = morsel_conv_job_of(a, 0, pixels, kept, 0);
     const uint32_t blocks = job.end;
     if (a->window.kernel_w == 1) {
         conv_rows(&job, rows, y, n, tall);
@@ -237,7 +236,7 @@ static void multiply_taps(const struct morsel_conv_args *a, const struct buffer 
     struct morsel_lines lines = {.step = (size_t)a->window.stride_w * a->window.in_c};
     lines.nothing = lines_of_nothing(a, b->row, a->window.kernel_w);
     for (uint32_t group = 0; group < a->groups; group++) {
-        struct morsel_conv_job job = job_of(a, group, pixels, kept, 1);
+        struct morsel_conv_job job = morsel_conv_job_of(a, group, pixels, kept, 1);
         make_taps(&job);
         find_taps(&lines, a, b, group);
         run_pixels(&job, &lines, pixel, windows);
@@ -262,7 +261,7 @@ static void conv_taps(const struct morsel_conv_args *a, const uint8_t *const *ro
 static void conv_groups(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t at_once,
                         morsel_conv_pixels_fn *pixels, void *kept) {
     for (uint32_t group = 0; group < a->groups; group++) {
-        struct morsel_conv_job job = job_of(a, group, pixels, kept, 1);
+        struct morsel_conv_job job = morsel_conv_job_of(a, group, pixels, kept, 1);
         uint32_t blocks = job.end;
         for (; next_blocks(&job, blocks); job.begin = job.end) conv_copied(&job, rows, y, n, group, at_once);
     }
@@ -321,7 +320,7 @@ static void multiply_pictures(const struct morsel_conv_job *blocks, struct buffe
         now = least(n - i, together);
         fill_picture(a, b, rows + (size_t)i * a->window.kernel_h, now);
         for (uint32_t group = 0; group < a->groups; group++) {
-            struct morsel_conv_job job = job_of(a, group, blocks->pixels, blocks->kept, 1);
+            struct morsel_conv_job job = morsel_conv_job_of(a, group, blocks->pixels, blocks->kept, 1);
             job.begin = blocks->begin, job.end = blocks->end;
             multiply_picture(&job, b, group, (size_t)(y + i) * a->window.out_w, (size_t)now * a->window.out_w);
         }
@@ -330,7 +329,7 @@ static void multiply_pictures(const struct morsel_conv_job *blocks, struct buffe
 
 static void conv_pictures(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t together,
                           morsel_conv_pixels_fn *pixels, void *kept) {
-    struct morsel_conv_job job = job_of(a, 0, pixels, kept, 1);
+    struct morsel_conv_job job = morsel_conv_job_of(a, 0, pixels, kept, 1);
     const uint32_t blocks = job.end;
     struct buffer b;
     clear_buffer(&b, a, a->window.dilation_h * (size_t)picture_row(&a->window));
@@ -379,7 +378,7 @@ static void conv_mapped(const struct morsel_conv_args *a, const uint8_t *const *
     struct morsel_lines lines = {.map = &map};
     memset(zeros, a->x.qparams.zero, w->in_c / a->groups);
     for (uint32_t group = 0; group < a->groups; group++) {
-        struct morsel_conv_job job = job_of(a, group, pixels, kept, 0);
+        struct morsel_conv_job job = morsel_conv_job_of(a, group, pixels, kept, 0);
         const uint32_t blocks = job.end;
         make_taps(&job);
         map.channel = (size_t)group * job.taps;

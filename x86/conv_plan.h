@@ -26,6 +26,10 @@ struct morsel_conv_job {
     const int32_t *below;    /* of each pixel where weights have zero points, else NULL: as morsel_sum_below_avx2 gives them */
 };
 
+/* The job of a convolution group, with all its blocks. `buffered`: windows are copied into a part of the room. */
+struct morsel_conv_job morsel_conv_job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept,
+                                          int buffered);
+
 /* Rows of a convolution of bytes: by `pixels` where that can be, else by plain C. */
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels);
 /* tall: pixels of a tile, which may be of several output rows. */

@@ -42,35 +42,6 @@ static inline void morsel_widen_block(int16_t *to, const struct morsel_piece *p,
     }
 }
 
-/* The same weights less their zero points. */
-static __attribute__((noinline)) void morsel_take_zeros(int16_t *to, const struct morsel_piece *p, const int32_t *zeros) {
-    for (int half = 0; half < 2; half++) {
-        __m256i zero = _mm256_loadu_si256((const __m256i *)(const void *)(zeros + 8 * half));
-        zero = _mm256_or_si256(_mm256_slli_epi32(zero, 16), _mm256_and_si256(zero, _mm256_set1_epi32(0xffff)));
-        for (uint32_t i = 0; i < p->pairs * p->lines; i++) {
-            __m256i *w = (__m256i *)(void *)(to + i * 32 + 16 * half);
-            _mm256_store_si256(w, _mm256_sub_epi16(_mm256_load_si256(w), zero));
-        }
-    }
-}
-
-/* n bytes to words; of a last four that are not whole, the others are zeros. */
-MORSEL_INLINE void morsel_widen(uint16_t *to, const uint8_t *x, size_t n) {
-    for (; n >= 16; n -= 16, x += 16, to += 16)
-        _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)x)));
-    if (n >= 8) {
-        _mm_storeu_si128((__m128i *)(void *)to, _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)x)));
-        n -= 8, x += 8, to += 8;
-    }
-    while (n) {
-        const size_t some = n < 4 ? n : 4;
-        int32_t four = 0;
-        memcpy(&four, x, some);
-        _mm_storel_epi64((__m128i *)(void *)to, _mm_cvtepu8_epi16(_mm_cvtsi32_si128(four)));
-        n -= some, x += 4, to += 4;
-    }
-}
-
 /* What a tile multiplies. Sums count from `from`, of which pixels are `next` apart, and go to `to`. Weights at `soon`, as many bytes as are
  * multiplied now, are asked for. */
 struct morsel_words {
@@ -82,6 +53,21 @@ struct morsel_words {
     size_t next;
     int32_t *to;
 };
+
+/* A tile of six pixels, else four; both: of more than eight channels. */
+void morsel_words_tile_avx2(const struct morsel_words *t, int six, int both);
+
+/* How many pixels the next tile has, of `left`: tiles of six and of four together have no more than one pixel too many. */
+static inline size_t morsel_words_pixels(size_t left) {
+    return left > 8 || left == 5 || left == 6 ? 6 : 4;
+}
+
+/* Sums of pixels at .. end of n to their bytes or floats. */
+void morsel_store_words_avx2(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n);
+
+/* Whether Winograd's products take a convolution, and n rows of it by them: an even number. */
+int morsel_winograd_takes_avx2(const struct morsel_conv_args *args);
+void morsel_winograd_rows_avx2(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 
 /* Named fields: compilers keep arrays that long in memory. */
 struct morsel_six256 {

@@ -38,6 +38,9 @@ static const struct shape conv_shapes[] = {
     {1, 64, 224, 3, 64, 1, 32, 32, 32, 32, 1, 1, 0, 0, 0, 0},
     {1, 2, 14, 2048, 40, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
     {1, 8, 16, 512, 40, 1, 3, 3, 1, 1, 4, 4, 4, 4, 4, 4},
+    /* tiles of 2 x 2 outputs: rows and columns that are left over, channels in pieces, five tiles */
+    {1, 9, 31, 160, 72, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+    {1, 4, 9, 32, 41, 1, 3, 3, 1, 1, 1, 1, 1, 2, 0, 1},
     /* a row whose last pixel is left over */
     {1, 5, 1116, 8, 12, 1, 5, 12, 1, 1, 1, 1, 0, 0, 0, 0},
 };

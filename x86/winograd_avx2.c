@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Convolution 3 x 3 with AVX2 by Winograd's F(2 x 2, 3 x 3), in integers: a tile of 2 x 2 outputs takes 16 products for 36.
+ *
+ *     4 y = A' (G g G' * B' d B) A    with  B' = | 1  0 -1  0 |   G = | 2  0  0 |   A' = | 1  1  1  0 |
+ *                                                | 0  1  1  0 |       | 1  1  1 |        | 0  1 -1 -1 |
+ *                                                | 0 -1  1  0 |       | 1 -1  1 |
+ *                                                | 0  1  0 -1 |       | 0  0  2 |
+ *
+ * d is 4 x 4 inputs, g the weights. All of it is exact: words hold inputs up to 4 * 255 and weights up to 9 * 128. Sums that wrap around
+ * modulo 2^32 come back, as 4 y itself fits: 4 * 9 * 255 * 128 * MOST < 2^31.
+ *
+ * The 16 products are taken four at a time, by rows of G and B', for some tiles and a piece of the channels. Four tiles or six of one
+ * product are a tile of words_avx2.h. Fewer than 32 channels are not worth it.
+ */
+#define MORSEL_BELOW_1
+#include "conv_plan.h"
+#include "seven_avx2.h"
+#include "words_avx2.h"
+#include "x86.h"
+
+#define LEAST 32u /* channels */
+#define MOST 1792u
+#define TILES 32u  /* at once; of many channels half as many, for their pieces to be longer */
+#define SUMMED 96u /* tiles of all blocks that are in work together, */
+#define BLOCKS 6u  /* and how many these are */
+#define ROOM 61440u
+#define SMALL __attribute__((noinline, cold)) /* for the size: most time is spent elsewhere */
+
+struct work {
+    _Alignas(64) uint8_t room[ROOM];
+    uint8_t zeros[MOST]; /* a pixel of padding */
+};
+
+/* Some tiles of the rows: those from `first` on, counted along pairs of rows. */
+struct run {
+    const struct morsel_conv_job *job;
+    const uint8_t *const *rows;
+    const uint8_t *zeros;
+    size_t pixel;                  /* the first of the rows, in y */
+    uint32_t across, first, count; /* across: tiles in a pair of rows */
+    uint32_t from, channels, most; /* the piece of the channels; how many they are at most */
+    /* In the room: of each of four products the weights of a block, inputs by tiles, and what comes of them; and of each block in work 4 y,
+     * the upper pixels of all tiles, then the lower ones. */
+    int16_t *weights;
+    uint16_t *inputs;
+    int32_t *products, *sums;
+};
+
+/* Tiles of which there are inputs: of fewer than are multiplied at once, the last one again. */
+static inline uint32_t tiles_of(const struct run *r) {
+    return r->count < 4 ? 4 : r->count == 5 ? 6 : r->count;
+}
+
+/* ---- inputs ---- */
+
+/* Four columns of tile x of a pair of rows, in one row of inputs. */
+MORSEL_INLINE void find_columns(const uint8_t **to, const struct run *r, const uint8_t *row, uint32_t x) {
+    const struct morsel_window *w = &r->job->args->window;
+    uint32_t column = x * 2 - w->pad_left; /* left of the picture: huge */
+    for (uint32_t k = 0; k < 4; k++, column++) to[k] = (column < w->in_w ? row + (size_t)column * w->in_c : r->zeros) + r->from;
+}
+
+MORSEL_INLINE __m256i load_words(const uint8_t *x, __m256i flip) {
+    return _mm256_xor_si256(_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)x)), flip);
+}
+
+#define ORDER 0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15 /* of each four words 0 and 2, then 1 and 3, as weights are paired */
+
+MORSEL_INLINE void save_words(uint16_t *to, __m256i v, __m256i order) {
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_shuffle_epi8(v, order));
+}
+
+/* Four products' inputs of a tile, by the sums of its rows a and b, or their differences: - q = ~q + 1, and the 1 is left where it cancels
+ * out. */
+static __attribute__((noinline)) void transform_inputs(uint16_t *to, const uint8_t *const *a, const uint8_t *const *b, const struct run *r,
+                                                       int minus) {
+    const __m256i flip = _mm256_set1_epi16((short)r->job->args->x.qparams.sign_flip);
+    const __m256i turned = _mm256_xor_si256(flip, _mm256_set1_epi16((short)-minus)), two = _mm256_set1_epi16((short)(2 * minus));
+    const __m256i order = _mm256_setr_epi8(ORDER, ORDER);
+    const size_t next = (size_t)tiles_of(r) * r->channels;
+    for (uint32_t c = 0; c < r->channels; c += 16) {
+        __m256i t[4];
+        for (int k = 0; k < 4; k++) t[k] = _mm256_add_epi16(load_words(a[k] + c, flip), load_words(b[k] + c, turned));
+        save_words(to + c, _mm256_sub_epi16(t[0], t[2]), order);
+        save_words(to + next + c, _mm256_add_epi16(_mm256_add_epi16(t[1], t[2]), two), order);
+        save_words(to + 2 * next + c, _mm256_sub_epi16(t[2], t[1]), order);
+        save_words(to + 3 * next + c, _mm256_sub_epi16(t[1], t[3]), order);
+    }
+}
+
+/* Tiles one behind the other, times row i of B'. Rows of inputs under a tile: 0, 1, 2 and 5 of its windows'. */
+static __attribute__((noinline)) void take_inputs(const struct run *r, uint32_t i) {
+    static const uint8_t under[4][2] = {{0, 2}, {1, 2}, {2, 1}, {1, 5}};
+    const uint8_t *const *rows = r->rows + (size_t)(r->first / r->across) * 6;
+    uint32_t x = r->first % r->across;
+    for (uint32_t t = 0; t < tiles_of(r); t++) {
+        const uint8_t *a[4], *b[4];
+        find_columns(a, r, rows[under[i][0]], x);
+        find_columns(b, r, rows[under[i][1]], x);
+        transform_inputs(r->inputs + (size_t)t * r->channels, a, b, r, i != 1);
+        if (t + 1 < r->count && ++x == r->across) x = 0, rows += 6;
+    }
+}
+
+/* ---- weights ---- */
+
+/* Words of eight channels' weights of inputs 0 and 2, and of 1 and 3. */
+struct two {
+    __m256i a, b;
+};
+
+/* by: what they are multiplied with. */
+MORSEL_INLINE struct two load_weights(const int8_t *w, int by) {
+    const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)w);
+    const struct two t = {_mm256_maddubs_epi16(_mm256_set1_epi16((short)by), v),
+                          _mm256_maddubs_epi16(_mm256_set1_epi16((short)(by << 8)), v)};
+    return t;
+}
+
+MORSEL_INLINE struct two add_two(struct two x, struct two y) {
+    const struct two t = {_mm256_add_epi16(x.a, y.a), _mm256_add_epi16(x.b, y.b)};
+    return t;
+}
+
+MORSEL_INLINE struct two subtract_two(struct two x, struct two y) {
+    const struct two t = {_mm256_sub_epi16(x.a, y.a), _mm256_sub_epi16(x.b, y.b)};
+    return t;
+}
+
+MORSEL_INLINE struct two sign_two(struct two x, __m256i sign) {
+    const struct two t = {_mm256_sign_epi16(x.a, sign), _mm256_sign_epi16(x.b, sign)};
+    return t;
+}
+
+MORSEL_INLINE void save_two(int16_t *to, struct two t) {
+    _mm256_store_si256((__m256i *)(void *)to, t.a);
+    _mm256_store_si256((__m256i *)(void *)(to + 32), t.b);
+}
+
+/* A row of G times a column of weights: of one of them alone, or of all, the second with a sign. row: bytes from one to the next. */
+MORSEL_INLINE struct two column_of(const int8_t *w, size_t row, int alone, __m256i sign) {
+    if (alone) return load_weights(w, 2);
+    return add_two(add_two(load_weights(w, 1), load_weights(w + 2 * row, 1)), sign_two(load_weights(w + row, 1), sign));
+}
+
+/* column: bytes from one column of the window to the next. */
+MORSEL_INLINE void transform_weights(int16_t *to, const int8_t *w, size_t channels, size_t column, int alone, int sign) {
+    const __m256i s = _mm256_set1_epi16((short)sign);
+    for (size_t k = 0; k < channels / 2; k++, w += 32, to += k % 2 ? 16 : 48) {
+        const struct two first = column_of(w, 3 * column, alone, s), last = column_of(w + 2 * column, 3 * column, alone, s);
+        const struct two outer = add_two(first, last), middle = column_of(w + column, 3 * column, alone, s);
+        save_two(to, add_two(first, first));
+        save_two(to + channels * 16, add_two(outer, middle));
+        save_two(to + channels * 32, subtract_two(outer, middle));
+        save_two(to + channels * 48, add_two(last, last));
+    }
+}
+
+/* Those of a block, times row i of G. */
+static __attribute__((noinline)) void take_weights(const struct run *r, const int8_t *w, uint32_t i) {
+    const size_t column = (size_t)r->job->quads * 64 / 3;
+    if (i % 3) transform_weights(r->weights, w, r->channels, column, 0, i == 1 ? 1 : -1);
+    else transform_weights(r->weights, w + i * 2 * column, r->channels, column, 1, 0);
+}
+
+/* ---- products ---- */
+
+static SMALL void multiply(const struct run *r, int both) {
+    static const int32_t none[16];
+    const struct morsel_piece piece = {.lines = 1, .pairs = r->channels / 2, .step = r->channels};
+    struct morsel_words t = {.piece = &piece, .weights = r->weights, .soon = (const int8_t *)r->weights, .from = none};
+    for (size_t k = 0; k < 4; k++, t.weights += (size_t)r->channels * 16)
+        for (size_t i = 0, tiles; i < r->count; i += tiles) {
+            tiles = morsel_words_pixels(r->count - i);
+            const size_t last = r->count < tiles ? 0 : r->count - tiles, at = k * tiles_of(r) + (i < last ? i : last);
+            t.x = r->inputs + at * r->channels;
+            t.to = r->products + at * 16;
+            morsel_words_tile_avx2(&t, tiles == 6, both);
+        }
+}
+
+MORSEL_INLINE void add_to(int32_t *sums, __m256i v, __m256i sign) {
+    _mm256_storeu_si256((__m256i *)(void *)sums, _mm256_add_epi32(morsel_load_sums(sums), _mm256_sign_epi32(v, sign)));
+}
+
+/* Row i of products to the sums: upper pixels have rows 0, 1, 2, lower ones 1, - 2, - 3. */
+static __attribute__((noinline)) void add_products(int32_t *sums, const struct run *r, uint32_t i) {
+    const __m256i upper = _mm256_set1_epi32(i < 3), lower = _mm256_set1_epi32(i == 0 ? 0 : i == 1 ? 1 : -1);
+    const size_t next = tiles_of(r) * (size_t)16, down = r->count * (size_t)32;
+    const int32_t *p = r->products, *end = p + r->count * (size_t)16;
+    for (; p != end; p += 8, sums += (p - r->products) % 16 ? 8 : 24) {
+        const __m256i p1 = morsel_load_sums(p + next), p2 = morsel_load_sums(p + 2 * next);
+        const __m256i left = _mm256_add_epi32(_mm256_add_epi32(morsel_load_sums(p), p1), p2);
+        const __m256i right = _mm256_sub_epi32(_mm256_sub_epi32(p1, p2), morsel_load_sums(p + 3 * next));
+        add_to(sums, left, upper), add_to(sums + 16, right, upper);
+        add_to(sums + down, left, lower), add_to(sums + down + 16, right, lower);
+    }
+}
+
+/* ---- results ---- */
+
+/* Sums to what they are of: a quarter, and where they start. */
+static void finish_sums(int32_t *sums, const struct morsel_part256 *part, size_t pixels) {
+    for (size_t at = 0; at < pixels * 16; at += 8) {
+        const __m256i y = _mm256_srai_epi32(morsel_load_sums(sums + at), 2);
+        _mm256_storeu_si256((__m256i *)(void *)(sums + at), _mm256_add_epi32(y, part->start[at / 8 % 2]));
+    }
+}
+
+/* Pixels are stored in pairs: a column that is not there has the sums of the one before. */
+static SMALL void store_block(const struct run *r, uint32_t block, int32_t *sums) {
+    const struct morsel_lines lines = {.step = 0}; /* inputs are found without */
+    const struct morsel_part256 part = morsel_part_avx2(r->job, &lines, block, r->pixel, 7, NULL);
+    const uint32_t out_w = r->job->args->window.out_w;
+    finish_sums(sums, &part, r->count * (size_t)4);
+    for (uint32_t t = 0, now; t < r->count; t += now) {
+        const uint32_t tile = r->first + t, x = tile % r->across, left = r->count - t;
+        now = r->across - x < left ? r->across - x : left;
+        for (uint32_t lower = 0; lower < 2; lower++) {
+            const size_t at = (size_t)(tile / r->across * 2 + lower) * out_w + x * 2;
+            const size_t pixels = x * 2 + now * 2 < out_w ? now * 2 : out_w - x * 2;
+            int32_t *of = sums + (lower * r->count + t) * (size_t)32;
+            if (pixels % 2) memcpy(of + pixels * 16, of + (pixels - 1) * 16, 64);
+            morsel_store_words_avx2(&part, of, at, at + pixels, at + pixels);
+        }
+    }
+}
+
+/* ---- runs ---- */
+
+static SMALL void run_blocks(struct run *r, uint32_t block, uint32_t blocks) {
+    const struct morsel_conv_job *job = r->job;
+    const uint32_t in_c = job->args->window.in_c;
+    const size_t each = r->count * (size_t)64;
+    memset(r->sums, 0, blocks * each * sizeof *r->sums);
+    for (r->from = 0; r->from < in_c; r->from += r->channels) {
+        r->channels = in_c - r->from < r->most ? in_c - r->from : r->most;
+        for (uint32_t i = 0; i < 4; i++) {
+            take_inputs(r, i);
+            for (uint32_t b = 0; b < blocks; b++) {
+                take_weights(r, job->weights + (block + b) * job->block_bytes + r->from * (size_t)16, i);
+                multiply(r, job->outs - (block + b) * 16 > 8);
+                add_products(r->sums + b * each, r, i);
+            }
+        }
+    }
+    for (uint32_t b = 0; b < blocks; b++) store_block(r, block + b, r->sums + b * each);
+}
+
+/* How the room is shared: the sums take what they need, a piece of the channels the rest. */
+static SMALL void share_room(struct run *r, uint8_t *room, uint32_t blocks) {
+    const uint32_t in_c = r->job->args->window.in_c, tiles = tiles_of(r);
+    const uint32_t most = (ROOM - 256 * (r->count * blocks + tiles)) / (128 + 8 * tiles) / 16 * 16, pieces = (in_c + most - 1) / most;
+    r->most = ((in_c + pieces - 1) / pieces + 15) / 16 * 16;
+    r->weights = (int16_t *)(void *)room;
+    r->inputs = (uint16_t *)r->weights + r->most * (size_t)64;
+    r->products = (int32_t *)(void *)(r->inputs + r->most * (size_t)4 * tiles);
+    r->sums = r->products + tiles * (size_t)64;
+}
+
+int morsel_winograd_takes_avx2(const struct morsel_conv_args *a) {
+    const struct morsel_window *w = &a->window;
+    return w->kernel_h == 3 && w->kernel_w == 3 && w->stride_h == 1 && w->stride_w == 1 && w->dilation_h == 1 && w->dilation_w == 1 &&
+           a->groups == 1 && w->in_c % 16 == 0 && w->in_c >= LEAST && w->in_c <= MOST && !a->channels.weight_zero;
+}
+
+SMALL void morsel_winograd_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    const struct morsel_window *w = &a->window;
+    const struct morsel_conv_job job = morsel_conv_job_of(a, 0, NULL, NULL, 0);
+    struct work work;
+    struct run r = {.job = &job, .rows = rows, .zeros = work.zeros, .pixel = (size_t)y * w->out_w, .across = (w->out_w + 1) / 2};
+    const uint32_t tiles = r.across * (n / 2), size = w->in_c > 64 ? TILES / 2 : TILES, runs = (tiles + size - 1) / size;
+    memset(work.zeros, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), w->in_c);
+    for (; r.first < tiles; r.first += r.count) {
+        r.count = (tiles + runs - 1) / runs;
+        if (r.count > tiles - r.first) r.count = tiles - r.first;
+        for (uint32_t block = 0, blocks; block < job.end; block += blocks) {
+            blocks = SUMMED / r.count < BLOCKS ? SUMMED / r.count : BLOCKS;
+            if (blocks > job.end - block) blocks = job.end - block;
+            share_room(&r, work.room, blocks);
+            run_blocks(&r, block, blocks);
+        }
+    }
+}
