@@ -112,7 +112,23 @@ static inline int morsel_has_answer(const struct morsel_blob_header *h) {
 }
 
 static inline int morsel_has_metadata(const struct morsel_blob_header *h) {
-    return h->format_version > 1 && h->blob_bytes >= sizeof *h && h->metadata.count;
+    return h->format_version > 1 && h->blob_bytes >= offsetof(struct morsel_blob_header, metadata) + sizeof h->metadata &&
+           h->metadata.count;
+}
+
+/* How many bytes at the end of the arena are for fast memory, and where they begin. Headers of version 1 end before that. */
+static inline uint32_t morsel_fast_bytes(const struct morsel_blob_header *h) {
+    int has = h->format_version > 1 && h->blob_bytes >= offsetof(struct morsel_blob_header, fast_bytes) + sizeof h->fast_bytes;
+    return has ? h->fast_bytes : 0;
+}
+
+static inline uint32_t morsel_fast_from(const struct morsel_blob_header *h) {
+    return h->arena_bytes - morsel_fast_bytes(h);
+}
+
+/* Whether a slice lies in one of the two parts; it ends below 2^31. */
+static inline int morsel_in_one_part(const struct morsel_blob_header *h, uint32_t offset, uint32_t bytes) {
+    return offset >= morsel_fast_from(h) || offset + bytes <= morsel_fast_from(h);
 }
 
 /* What the field `resize` of a picture rule is made of. */

@@ -55,23 +55,33 @@ uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morse
     return !outside ? store_flip : t->type == MORSEL_INT8 ? 0x80 : 0;
 }
 
-uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, const struct morsel_blob_tensor *t) {
+struct morsel_blocks morsel_session_blocks(const struct morsel_session *session) {
+    struct morsel_blocks blocks = {session->arena, session->fast, session->behind};
+    return blocks;
+}
+
+uint8_t *morsel_arena_at(const struct morsel_model *model, const struct morsel_blocks *blocks, uint32_t offset) {
+    uint32_t from = morsel_fast_from(morsel_blob_header(model));
+    return offset < from ? blocks->arena + offset : blocks->fast + (offset - from);
+}
+
+uint8_t *morsel_tensor_place(const struct morsel_model *model, const struct morsel_blocks *blocks, const struct morsel_blob_tensor *t) {
     if (t->place) return (uint8_t *)(uintptr_t)morsel_blob_at(model, t->offset);
     if (t->first_step != MORSEL_STEP_BEFORE) {
-        const struct morsel_call *writer = (const void *)(arena + (size_t)t->first_step * MORSEL_FORMAT_STEP_SLOT);
-        if (writer->moved) return arena + morsel_blob_header(model)->arena_bytes;
+        const struct morsel_call *writer = (const void *)(blocks->arena + (size_t)t->first_step * MORSEL_FORMAT_STEP_SLOT);
+        if (writer->moved) return blocks->behind;
     }
-    return arena + t->offset;
+    return morsel_arena_at(model, blocks, t->offset);
 }
 
 uint8_t *morsel_band_memory(const struct morsel_session *session, uint32_t index) {
-    return session->arena + morsel_blob_header(session->model)->arena_bytes + session->spare_bytes +
-           (size_t)(index - 1) * session->band_bytes;
+    return session->behind + session->spare_bytes + (size_t)(index - 1) * session->band_bytes;
 }
 
 void morsel_view_tensor(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_tensor *t) {
+    const struct morsel_blocks blocks = morsel_session_blocks(session);
     memset(view, 0, sizeof *view);
-    view->data = morsel_tensor_place(session->model, session->arena, t);
+    view->data = morsel_tensor_place(session->model, &blocks, t);
     view->bytes = t->bytes;
     view->type = (enum morsel_type)t->type;
     view->layout = (enum morsel_layout)t->layout;

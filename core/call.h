@@ -24,11 +24,18 @@
 #include "blob.h"
 #include "kind.h"
 
+/* Where the arena lies: in one block, or what is for fast memory in another one. */
+struct morsel_blocks {
+    uint8_t *arena;
+    uint8_t *fast;   /* what begins at morsel_fast_from() */
+    uint8_t *behind; /* what follows the planned arena: spare memory, then bands */
+};
+
 /* One piece of a concatenation is found at each run: a step may have more inputs than a slot has room for. */
 struct morsel_concat {
     const struct morsel_model *model;
     const struct morsel_blob_step *step;
-    uint8_t *arena;
+    struct morsel_blocks blocks;
     uint8_t *y;
     uint32_t y_stride;   /* bytes of a row of y */
     uint32_t size;       /* bytes of an element */
@@ -175,8 +182,12 @@ void morsel_fill_padding_row(const struct morsel_call *call, uint8_t *padding_ro
  * inside it as the kernels want them. 0 for what is no byte. */
 uint32_t morsel_stored_flip(const struct morsel_model *model, const struct morsel_blob_tensor *t, uint32_t store_flip);
 
+/* Where the arena of a session lies; where so many bytes from its front on are. */
+struct morsel_blocks morsel_session_blocks(const struct morsel_session *session);
+uint8_t *morsel_arena_at(const struct morsel_model *model, const struct morsel_blocks *blocks, uint32_t offset);
+
 /* Where a tensor lies: a ring's place is that of a run in one task. */
-uint8_t *morsel_tensor_place(const struct morsel_model *model, uint8_t *arena, const struct morsel_blob_tensor *t);
+uint8_t *morsel_tensor_place(const struct morsel_model *model, const struct morsel_blocks *blocks, const struct morsel_blob_tensor *t);
 
 /* A tensor in the arena, but for its name and what the ONNX graph states. */
 void morsel_view_tensor(struct morsel_view *view, const struct morsel_session *session, const struct morsel_blob_tensor *t);

@@ -31,6 +31,8 @@ static enum morsel_error check_counts(const struct morsel_blob_header *h) {
     if (h->picture.count > 1 || h->strings.count < 1) return MORSEL_ERR_HEADER;
     if (h->arena_bytes > MORSEL_SIZE_LIMIT || h->arena_bytes % MORSEL_FORMAT_ALIGN) return MORSEL_ERR_HEADER;
     if (h->arena_bytes < h->steps.count * MORSEL_FORMAT_STEP_SLOT) return MORSEL_ERR_HEADER;
+    uint32_t fast = morsel_fast_bytes(h);
+    if (fast % MORSEL_FORMAT_ALIGN || fast > h->arena_bytes - h->steps.count * MORSEL_FORMAT_STEP_SLOT) return MORSEL_ERR_HEADER;
     return MORSEL_OK;
 }
 

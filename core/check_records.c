@@ -46,7 +46,7 @@ static enum morsel_error check_place(const struct morsel_check *c, const struct 
     if (t->place == 1) return morsel_check_data(c, t->offset, t->bytes) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
     if (t->offset % MORSEL_FORMAT_ALIGN || t->offset < h->steps.count * MORSEL_FORMAT_STEP_SLOT) return MORSEL_ERR_PLAN;
     if (t->offset > h->arena_bytes || morsel_slice_bytes(t) > h->arena_bytes - t->offset) return MORSEL_ERR_PLAN;
-    return MORSEL_OK;
+    return morsel_in_one_part(h, t->offset, morsel_slice_bytes(t)) ? MORSEL_OK : MORSEL_ERR_PLAN;
 }
 
 static enum morsel_error check_tensor(const struct morsel_check *c, uint32_t index) {

@@ -34,7 +34,8 @@ static int scratch_fits(const struct morsel_check *c, const struct morsel_blob_s
     const struct morsel_blob_header *h = c->header;
     if (!step->scratch_bytes) return 1;
     if (step->scratch_offset % MORSEL_FORMAT_ALIGN || step->scratch_offset < h->steps.count * MORSEL_FORMAT_STEP_SLOT) return 0;
-    return (uint64_t)step->scratch_offset + step->scratch_bytes <= h->arena_bytes;
+    if ((uint64_t)step->scratch_offset + step->scratch_bytes > h->arena_bytes) return 0;
+    return morsel_in_one_part(h, step->scratch_offset, step->scratch_bytes);
 }
 
 static int same_operands(const struct morsel_check *c, const struct morsel_blob_step *a, const struct morsel_blob_step *b) {

@@ -76,6 +76,7 @@ struct morsel_blob_header {
     struct morsel_blob_section variants; /* uint32_t: where the header of each begins, the first being this one's; none: there is but one */
     struct morsel_blob_section answer;   /* uint32_t: struct morsel_blob_answer and its anchors; none, or all of it */
     struct morsel_blob_section metadata; /* struct morsel_blob_pair */
+    uint32_t fast_bytes; /* the last so many bytes of the arena may lie in a block of their own, a multiple of 64; no slice is in both */
 };
 
 #define MORSEL_FORMAT_HEADER_1 128u /* bytes of version 1's header */

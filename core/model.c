@@ -31,6 +31,10 @@ uint32_t morsel_arena_bytes(const struct morsel_model *model) {
     return is_open(model) ? morsel_blob_header(model)->arena_bytes : 0;
 }
 
+uint32_t morsel_arena_fast_bytes(const struct morsel_model *model) {
+    return is_open(model) ? morsel_fast_bytes(morsel_blob_header(model)) : 0;
+}
+
 uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks) {
     uint32_t bytes = morsel_arena_bytes(model), band = bytes && tasks > 1 ? morsel_band_bytes(model) : 0;
     if (!band) return bytes;

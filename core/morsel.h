@@ -158,6 +158,9 @@ struct morsel_options {
                                           other between steps. That needs an arena with room for all of them (morsel_arena_bytes_for),
                                           and `tasks` threads that run at once. It takes less time where runs follow each other at once:
                                           a thread that went to sleep since is waited for, some 50 microseconds */
+    void *fast;                        /* a second block, aligned as the arena is, for what the plan put into fast memory (`--arena-fast`):
+                                          SRAM, TCM. The arena then takes so much less. NULL: the arena holds all */
+    size_t fast_bytes;                 /* of that block: at least morsel_arena_fast_bytes() */
 };
 
 struct morsel_step;
@@ -177,7 +180,8 @@ struct morsel_session {
     morsel_watch *watch;
     void *watch_ctx;
     void (*tell)(const struct morsel_session *session, uint32_t step, int done); /* the watch of a step */
-    void *reserve[7]; /* for fields to come, of the options, too: the size stays */
+    uint8_t *fast, *behind; /* the part of the arena that may be a block of its own; what follows the planned arena */
+    void *reserve[3];       /* for fields to come, of the options, too: the size stays */
 };
 
 /* An input or output of the network: where it lies in the arena and what its bytes mean. */
@@ -215,6 +219,10 @@ enum morsel_part morsel_open_part(const struct morsel_model *model, uint32_t *in
 
 /* How many bytes of arena a session needs, exactly. Depends on the blob alone: the same on every CPU. */
 uint32_t morsel_arena_bytes(const struct morsel_model *model);
+
+/* How many of these are for fast memory, as `--arena-fast` had the converter plan it. options.fast gives them a block of their own, and
+ * `arena` is as much shorter; without it nothing is different. 0 of most blobs. */
+uint32_t morsel_arena_fast_bytes(const struct morsel_model *model);
 
 /* The same for up to `tasks` tasks at once. With parallel_for, steps that stream rows run in as many tasks as the arena has room for.
  * With morsel_arena_bytes() alone they run in one, the others in options.tasks. 0 tasks are 1. Returns 0 above 2^31 - 1 bytes. */
@@ -259,7 +267,8 @@ enum morsel_error morsel_open_variant(struct morsel_model *variant, const struct
 /* --- A session -------------------------------------------------------------------------------------------------- */
 
 /* Lays a session into `arena` (aligned to MORSEL_ALIGNMENT, at least morsel_arena_bytes() long) and chooses a kernel
- * for each step. `options` may be NULL: every field is 0. */
+ * for each step. `options` may be NULL: every field is 0. With options.fast, `arena` is at least morsel_arena_bytes() less
+ * morsel_arena_fast_bytes() long. */
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
                                       const struct morsel_options *options);
 

@@ -47,14 +47,15 @@ static void meet(struct sweep *s, uint32_t offset, uint32_t bytes) {
     if (offset <= s->at && offset + bytes > s->past) s->past = offset + bytes;
 }
 
-/* The largest gap of steps first .. last. Slices are aligned, and end below 2^31. */
+/* The largest gap of steps first .. last, in one of the arena's two parts, as every slice. Slices are aligned, and end below 2^31. */
 static struct morsel_room find_gap(const struct morsel_session *session, const struct alive *alive, uint32_t first, uint32_t last) {
     const struct morsel_model *model = session->model;
     struct morsel_room gap = {NULL, 0};
-    const uint32_t end = morsel_blob_header(model)->arena_bytes;
+    const struct morsel_blocks blocks = morsel_session_blocks(session);
+    const uint32_t end = morsel_blob_header(model)->arena_bytes, split = morsel_fast_from(morsel_blob_header(model));
     for (struct sweep s = {.at = session->step_count * MORSEL_FORMAT_STEP_SLOT}; s.at < end;) {
         s.past = s.at;
-        s.next = end;
+        s.next = s.at < split ? split : end;
         for (uint32_t i = 0; i < alive->count; i++) {
             const struct morsel_blob_tensor *t = morsel_blob_tensor(model, alive->tensors[i]);
             meet(&s, t->offset, morsel_aligned(morsel_slice_bytes(t)));
@@ -64,7 +65,7 @@ static struct morsel_room find_gap(const struct morsel_session *session, const s
             meet(&s, step->scratch_offset, morsel_aligned(step->scratch_bytes));
         }
         if (s.past == s.at && s.next - s.at > gap.bytes) {
-            gap.data = session->arena + s.at;
+            gap.data = morsel_arena_at(model, &blocks, s.at);
             gap.bytes = s.next - s.at;
         }
         s.at = s.past > s.at ? s.past : s.next;

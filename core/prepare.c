@@ -33,7 +33,7 @@ static struct morsel_qparams qparams_of(const struct morsel_preparation *w, cons
 }
 
 static uint8_t *place_of(const struct morsel_preparation *w, const struct morsel_blob_tensor *t) {
-    return morsel_tensor_place(w->model, w->arena, t);
+    return morsel_tensor_place(w->model, &w->blocks, t);
 }
 
 static struct morsel_input input_of(const struct morsel_preparation *w, uint32_t n) {
@@ -122,7 +122,7 @@ void morsel_prepare_conv(struct morsel_call *call, const struct morsel_preparati
     a->window = window_of(w, &p->window);
     a->x = input_of(w, 0);
     a->y = sums_output(w, &p->sums);
-    a->padding_row = p->window.pad_top || p->window.pad_bottom ? w->arena + w->step->scratch_offset : NULL;
+    a->padding_row = p->window.pad_top || p->window.pad_bottom ? morsel_arena_at(w->model, &w->blocks, w->step->scratch_offset) : NULL;
     a->padding_row_bytes = a->padding_row ? (a->window.in_row + 3) / 4 * 4 : 0;
     a->weights = morsel_blob_at(w->model, p->sums.weights);
     a->channels = channels_of(w, &p->sums);
@@ -343,7 +343,7 @@ void morsel_prepare_concat(struct morsel_call *call, const struct morsel_prepara
     const struct morsel_blob_tensor *y = morsel_blob_output(w->model, w->step);
     a->model = w->model;
     a->step = w->step;
-    a->arena = w->arena;
+    a->blocks = w->blocks;
     a->y = place_of(w, y);
     a->y_stride = y->bytes / p->outer;
     a->size = morsel_type_bytes(y->type);
@@ -433,7 +433,8 @@ void morsel_prepare_cast(struct morsel_call *call, const struct morsel_preparati
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels,
                     const struct morsel_kernels *plain, uint32_t index) {
     const struct morsel_blob_step *step = morsel_blob_step(session->model, index);
-    const struct morsel_preparation work = {session->model, session->arena, step, morsel_blob_at(session->model, step->parameters),
+    const struct morsel_preparation work = {session->model, morsel_session_blocks(session),
+                                            step,           morsel_blob_at(session->model, step->parameters),
                                             kernels,        plain};
     const struct morsel_blob_tensor *y = morsel_blob_output(session->model, step);
     call->kind = (uint8_t)step->kind;

@@ -11,7 +11,7 @@ void morsel_prepare(struct morsel_call *call, const struct morsel_session *sessi
 
 struct morsel_preparation {
     const struct morsel_model *model;
-    uint8_t *arena;
+    struct morsel_blocks blocks;
     const struct morsel_blob_step *step;
     const void *parameters;                       /* the step's record */
     const struct morsel_kernels *kernels, *plain; /* the best ones, and plain C for what they refuse */

@@ -5,7 +5,7 @@
 /* The first task's memory ends where the spare memory does: an output that was moved lies in front of it. */
 static uint8_t *memory_end(const struct morsel_session *session, uint32_t task) {
     if (task) return morsel_band_memory(session, task) + session->band_bytes;
-    return session->arena + morsel_blob_header(session->model)->arena_bytes + session->spare_bytes;
+    return session->behind + session->spare_bytes;
 }
 
 /* Returns the padding row of all steps. */

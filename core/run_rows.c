@@ -196,7 +196,7 @@ static void point_at_piece(const struct morsel_concat *c, uint32_t k, struct mor
     const struct morsel_blob_tensor *x = morsel_blob_input(c->model, c->step, k);
     copy->y = k ? copy->y + copy->bytes : c->y;
     copy->y_stride = c->y_stride;
-    copy->x = morsel_tensor_place(c->model, c->arena, x);
+    copy->x = morsel_tensor_place(c->model, &c->blocks, x);
     copy->x_stride = copy->bytes = p->inner[k] * c->size;
     copy->sign_flip = morsel_stored_flip(c->model, x, c->store_flip) ^ c->y_flip;
 }

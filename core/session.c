@@ -19,9 +19,8 @@ static enum morsel_error take_options(struct morsel_options *own, const struct m
     return own->flags ? MORSEL_ERR_OPTIONS : MORSEL_OK;
 }
 
-/* As many bands at once as tasks are wanted and the arena has room for. */
-static void count_bands(struct morsel_session *session, size_t arena_bytes) {
-    size_t room = arena_bytes - morsel_arena_bytes(session->model);
+/* As many bands at once as tasks are wanted and there is room for behind the planned arena. */
+static void count_bands(struct morsel_session *session, size_t room) {
     session->bands = 1;
     session->spare_bytes = morsel_spare_bytes(session->model);
     session->band_bytes = morsel_band_bytes(session->model);
@@ -32,6 +31,22 @@ static void count_bands(struct morsel_session *session, size_t arena_bytes) {
     if (session->options.tasks < 2 || (session->band_bytes && session->bands < session->options.tasks)) session->options.barrier = NULL;
 }
 
+/* Where the arena lies, of which `arena` has to hold all that has no block of its own. */
+static enum morsel_error take_blocks(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes) {
+    const struct morsel_blob_header *h = morsel_blob_header(model);
+    const struct morsel_options *options = &session->options;
+    uint32_t own = options->fast ? morsel_fast_from(h) : h->arena_bytes;
+    if (!aligned(options->fast)) return MORSEL_ERR_ALIGNMENT;
+    if (options->fast && options->fast_bytes < morsel_fast_bytes(h)) return MORSEL_ERR_ARENA;
+    if (arena_bytes < own) return MORSEL_ERR_ARENA;
+    session->model = model;
+    session->arena = arena;
+    session->fast = options->fast ? options->fast : session->arena + morsel_fast_from(h);
+    session->behind = session->arena + own;
+    count_bands(session, arena_bytes - own);
+    return MORSEL_OK;
+}
+
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
                                       const struct morsel_options *options) {
     struct morsel_kernels kernels;
@@ -39,14 +54,11 @@ enum morsel_error morsel_session_open(struct morsel_session *session, const stru
     memset(session, 0, sizeof *session);
     if (!model || model->opened != MORSEL_OPENED || !arena) return MORSEL_ERR_ARGUMENT;
     if (!aligned(arena)) return MORSEL_ERR_ALIGNMENT;
-    if (arena_bytes < morsel_arena_bytes(model)) return MORSEL_ERR_ARENA;
     enum morsel_error error = take_options(&session->options, options);
+    if (!error) error = take_blocks(session, model, arena, arena_bytes);
     if (error) return error;
-    session->model = model;
-    session->arena = arena;
     session->steps = arena;
     session->step_count = morsel_blob_header(model)->steps.count;
-    count_bands(session, arena_bytes);
     session->cpu = morsel_kernels_start(&kernels, morsel_cpu_features() & session->options.cpu_mask);
     morsel_plan(session);
     return MORSEL_OK;

@@ -48,7 +48,8 @@ void morsel_find_stage_rows(const struct morsel_stages *stages, uint32_t begin, 
 }
 
 static struct morsel_held hold_whole(const struct morsel_stages *stages, const struct morsel_blob_tensor *t) {
-    struct morsel_held held = {morsel_tensor_place(stages->session->model, stages->session->arena, t), t->dims[1], 0};
+    const struct morsel_blocks blocks = morsel_session_blocks(stages->session);
+    struct morsel_held held = {morsel_tensor_place(stages->session->model, &blocks, t), t->dims[1], 0};
     held.data += (size_t)stages->image * t->dims[1] * morsel_row_bytes(t);
     return held;
 }
@@ -64,7 +65,8 @@ struct morsel_held morsel_stage_output(const struct morsel_stages *stages, uint3
         held.first = stage->begin;
         return held;
     }
-    if (!held.data) held.data = stages->session->arena + t->offset;
+    const struct morsel_blocks blocks = morsel_session_blocks(stages->session);
+    if (!held.data) held.data = morsel_arena_at(stages->session->model, &blocks, t->offset);
     else if (morsel_call_padding_row(call)) held.data += morsel_aligned(morsel_stage_step(stages, i)->scratch_bytes);
     return held;
 }

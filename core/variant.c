@@ -37,12 +37,13 @@ enum morsel_error morsel_open_variant(struct morsel_model *variant, const struct
     uint32_t bytes;
     if (!variant || (flags & ~MORSEL_SKIP_CHECKSUM) || index >= morsel_variant_count(model)) return MORSEL_ERR_ARGUMENT;
     const struct morsel_blob_header *h = morsel_variant_header(model, index, &bytes);
-    uint32_t arena_bytes = morsel_blob_header(model)->arena_bytes; /* the variant may take the model's place */
+    const struct morsel_blob_header *whole = morsel_blob_header(model); /* the variant may take the model's place */
+    uint32_t slow = morsel_fast_from(whole), fast = morsel_fast_bytes(whole);
     memset(variant, 0, sizeof *variant);
     if (!h) return MORSEL_ERR_SECTION;
     enum morsel_error error = morsel_check_blob(variant, h, bytes, flags ? flags : MORSEL_SKIP_COMPARED);
     if (error) return error;
-    if (h->arena_bytes > arena_bytes) return MORSEL_ERR_HEADER;
+    if (morsel_fast_from(h) > slow || morsel_fast_bytes(h) > fast) return MORSEL_ERR_HEADER;
     variant->blob = (const uint8_t *)h;
     variant->blob_bytes = h->blob_bytes;
     variant->opened = MORSEL_OPENED;

@@ -40,6 +40,33 @@ verify "no streaming" call_says "streaming    none, as asked; with it the arena 
 verify "an arena that cannot be had" call_says "notice: --arena 1000 cannot be had: the least for this network are [0-9]+ bytes" 0 \
     $network/network.onnx -o "$work/n.morsel" --arena 1000
 verify "an arena without streaming" call_says "exclude each other" 2 $network/network.onnx -o "$work/o.morsel" --no-streaming --arena 1000
+# Of the arena, what is used most goes into a block of its own; the answers are the same.
+verify "fast memory" call_says "fast memory  [0-9]+ of these bytes; [0-9]+ beside it" 0 $network/network.onnx -o "$work/parts.morsel" \
+    --arena-fast 32768 --c "$work/parts.c" --picture $network/picture.json --labels $network/labels.txt
+fast=$(sed -n 's/^#define PARTS_ARENA_FAST_BYTES \([0-9]*\)u$/\1/p' "$work/parts.h")
+slow=$(sed -n 's/^#define PARTS_ARENA_SLOW_BYTES \([0-9]*\)u$/\1/p' "$work/parts.h")
+verify "is no more than was given" test "$fast" -gt 16384 -a "$fast" -le 32768
+verify "both make the arena" grep -q "^#define PARTS_ARENA_BYTES $((fast + slow))u$" "$work/parts.h"
+verify "and stand for the first network" grep -q "^#define MODEL_ARENA_SLOW_BYTES PARTS_ARENA_SLOW_BYTES$" "$work/parts.h"
+$morsel inspect "$work/parts.morsel" >"$work/parts.txt"
+verify "inspect tells both" grep -qE "^ +$fast  of them in fast memory, fullest at step [0-9]+ with [0-9]+ bytes$" "$work/parts.txt"
+verify "and how much goes there" grep -qE '^traffic: .* a run to tensors and scratch, 9[0-9]\.[0-9] % of it to fast memory$' "$work/parts.txt"
+verify "inspect --json, too" sh -c "$morsel inspect '$work/parts.morsel' --json |
+    grep -qE '\"arena_fast\": \{\"bytes\": $fast, \"peak_bytes\": [0-9]+, \"peak_step\": [0-9]+, \"traffic\": [0-9]+\}'"
+table() { $morsel run "$1" $network/pictures --top 10 --csv "$2" --threads "$3" >/dev/null; }
+for threads in 1 4; do
+    table $network/network.morsel "$work/one$threads.csv" $threads
+    table "$work/parts.morsel" "$work/two$threads.csv" $threads
+    verify "the same answers, threads: $threads" sh -c "[ \$(wc -l <'$work/one$threads.csv') -gt 10 ] && cmp '$work/one$threads.csv' '$work/two$threads.csv'"
+done
+printf '#include "parts.c"\n#include "core/morsel.h"\nstatic _Alignas(64) uint8_t slow[MODEL_ARENA_SLOW_BYTES], fast[MODEL_ARENA_FAST_BYTES];\nint main(void) {\n%s\n%s\n}\n' \
+    'struct morsel_model m; struct morsel_session s; struct morsel_options o = {.size = sizeof o, .fast = fast, .fast_bytes = sizeof fast};' \
+    'return morsel_open(&m, MODEL_BLOB, MODEL_BLOB_BYTES, 0) || morsel_session_open(&s, &m, slow, sizeof slow, &o) || morsel_run(&s);' >"$work/blocks.c"
+verify "an app runs in two blocks of their size" sh -c \
+    "${CC:-cc} -std=c11 -Wall -Wextra -Werror -I'$work' -I. '$work/blocks.c' $(dirname "$morsel")/libmorsel.a -fsanitize=address,undefined -o '$work/blocks' && '$work/blocks'"
+verify "fast memory for nothing" call_says "notice: --arena-fast 1: no tensor of this network fits there" 0 $network/network.onnx \
+    -o "$work/n.morsel" --arena-fast 1
+verify "then the blob is that of before" cmp -s "$work/n.morsel" "$work/j.morsel"
 verify "stripped" call 0 $network/network.onnx -o "$work/s.morsel" --strip
 verify "no names in a stripped blob" sh -c "! grep -q 'Conv_output_0' '$work/s.morsel' && grep -q 'Conv_output_0' '$work/j.morsel'"
 verify "a C array" call 0 $network/network.onnx -o "$work/c.morsel" --c "$work/model.c"
@@ -56,7 +83,7 @@ verify "the kinds of its steps are those of inspect" sh -c \
     "'$morsel' inspect '$work/c.morsel' --json | sed -n 's/.*\"kind\": \"\\([a-z_]*\\)\".*/\1/p' | sort -u >'$work/kinds' &&
     sed -n 's/^#define MORSEL_USE_//p' '$work/model_use.h' | tr 'A-Z' 'a-z' | grep -vx groups | sort | cmp - '$work/kinds' && [ -s '$work/kinds' ]"
 # Names whose macros would be those of every network: the program says the size of the blob, and of the arena.
-for name in model_arena model_blob; do
+for name in model_arena model_blob model_arena_fast; do
     call 0 $network/network.onnx -o "$work/c.morsel" --c "$work/$name.c" >/dev/null
     printf '#include <stdio.h>\n#include "%s.h"\nint main(void) { printf("%%u %%u", (unsigned)MODEL_BLOB_BYTES, (unsigned)sizeof MODEL_BLOB); }\n' \
         "$name" >"$work/says.c"

@@ -20,6 +20,7 @@ static size_t seed_stream(uint64_t seed, uint8_t *out, size_t capacity) {
     struct net *net = random_net((uint32_t)seed, fuzz_below(&seed, 4) ? 1 : 2, &limits);
     size_t bytes = 0;
     net->arena_room = 1;
+    if (!fuzz_below(&seed, 3)) net->fast_room = 64 * fuzz_between(&seed, 1, 40);
     uint8_t *blob = plan_arena(net) && net->group_count ? blob_write(net, &none, &bytes) : NULL;
     net_free(net);
     bytes = blob && bytes <= capacity ? bytes : 0;
@@ -39,6 +40,7 @@ static size_t seed_variants(uint64_t seed, uint8_t *out, size_t capacity) {
     for (uint32_t i = 0; i < count; i++) {
         nets[i] = random_net(first + i / 2, i ? 1 : 2, &limits);
         nets[i]->arena_room = 1;
+        if (fuzz_below(&seed, 2)) nets[i]->fast_room = 64 * fuzz_between(&seed, 1, 40);
         planned = plan_arena(nets[i]) && planned;
         extras[i].text_words = extras[0].text_words;
         extras[i].text = extras[0].text_words ? words : NULL;

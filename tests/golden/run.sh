@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The recorded answers of ONNX Runtime (record.py): every network in cases/ is converted, run, and its outputs compared byte for byte.
 # MORSEL is the tool that runs them, with an emulator before it where it is built for another CPU; CONVERTER is the full tool, on this
-# machine. Each network is run with 1, 2 and 3 threads, with plain C kernels, and without its names, and its conversion is repeated; in an
-# emulator, with 1 and 3 threads.
+# machine. Each network is run with 1, 2 and 3 threads, with plain C kernels, without its names, and with a part of its arena in fast
+# memory, and its conversion is repeated; in an emulator, with 1 and 3 threads.
 # Prints "ok CASE" or "FAIL CASE: why".
 cd "$(dirname "$0")/../.." || exit 1
 morsel=${MORSEL:-build/morsel}
@@ -42,6 +42,9 @@ replay_more() {
     replay "2 threads" "$work/net.morsel" --threads 2
     replay "plain C" "$work/net.morsel" --cpu c
     replay "without names" "$work/bare.morsel"
+    $converter convert "$case/net.onnx" -o "$work/parts.morsel" --arena-fast 2048 >/dev/null 2>&1
+    replay "two blocks" "$work/parts.morsel"
+    replay "two blocks, 4 threads" "$work/parts.morsel" --threads 4
     $converter convert "$case/net.onnx" -o "$work/again.morsel" >/dev/null 2>&1
     cmp -s "$work/net.morsel" "$work/again.morsel" || why="$why; its conversion is not the same each time"
 }

@@ -13,6 +13,12 @@ static inline void any_header(const struct morsel_blob_header *h) {
     prove_assume(h->parameters.offset + 4 * (wide)h->parameters.count <= h->blob_bytes);
     prove_assume(h->tensors.count <= MORSEL_FORMAT_MAX_TENSORS & h->steps.count <= MORSEL_FORMAT_MAX_STEPS);
     prove_assume(h->arena_bytes <= MORSEL_SIZE_LIMIT & h->arena_bytes >= (wide)h->steps.count * MORSEL_FORMAT_STEP_SLOT);
+    prove_assume((wide)morsel_fast_bytes(h) + (wide)h->steps.count * MORSEL_FORMAT_STEP_SLOT <= h->arena_bytes);
+}
+
+/* Where the arena's fast part begins. */
+static inline wide any_split(const struct morsel_blob_header *h) {
+    return (wide)h->arena_bytes - morsel_fast_bytes(h);
 }
 
 /* A picture N H W C of bytes or floats that passed check_tensor of core/check_records.c; prove_tensor and prove_ring_bytes show it. */

@@ -37,4 +37,5 @@ void prove_counts(void) {
     prove_assert(h.groups.count <= h.steps.count & h.inputs.count <= MORSEL_FORMAT_MAX_IO & h.outputs.count <= MORSEL_FORMAT_MAX_IO);
     prove_assert(h.arena_bytes <= MORSEL_SIZE_LIMIT & h.arena_bytes % 64 == 0);
     prove_assert(h.arena_bytes >= (wide)h.steps.count * MORSEL_FORMAT_STEP_SLOT);
+    prove_assert((wide)morsel_fast_bytes(&h) + (wide)h.steps.count * MORSEL_FORMAT_STEP_SLOT <= h.arena_bytes);
 }

@@ -38,8 +38,12 @@ void prove_place(void) {
     prove_assume(!t.ring_rows || (wide)t.dims[2] * t.dims[3] <= MORSEL_SIZE_LIMIT);
     prove_assume(!t.ring_rows || (wide)t.dims[2] * t.dims[3] * morsel_type_bytes(t.type) <= MORSEL_SIZE_LIMIT);
     if (check_place(&c, &t)) return;
-    if (t.place) prove_assert((wide)t.offset + t.bytes <= h.blob_bytes);
-    else prove_assert((wide)t.offset + morsel_slice_bytes(&t) <= h.arena_bytes & t.offset >= (wide)h.steps.count * MORSEL_FORMAT_STEP_SLOT);
+    if (t.place) {
+        prove_assert((wide)t.offset + t.bytes <= h.blob_bytes);
+        return;
+    }
+    prove_assert((wide)t.offset + morsel_slice_bytes(&t) <= h.arena_bytes & t.offset >= (wide)h.steps.count * MORSEL_FORMAT_STEP_SLOT);
+    prove_assert(t.offset >= any_split(&h) || (wide)t.offset + morsel_slice_bytes(&t) <= any_split(&h));
 }
 
 /* The bytes of a tensor that passes are its elements by their size: no product on the way was cut off. Of rank 4, as rings are. */

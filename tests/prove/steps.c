@@ -70,6 +70,7 @@ void prove_scratch(void) {
     if (!scratch_fits(&c, &step) || !step.scratch_bytes) return;
     prove_assert((wide)step.scratch_offset + step.scratch_bytes <= h.arena_bytes & step.scratch_offset % 64 == 0);
     prove_assert(step.scratch_offset >= (wide)h.steps.count * MORSEL_FORMAT_STEP_SLOT);
+    prove_assert(step.scratch_offset >= any_split(&h) || (wide)step.scratch_offset + step.scratch_bytes <= any_split(&h));
 }
 
 /* Limits of results lie in the output's type: 0..255 or -128..127. */

@@ -30,6 +30,7 @@ static uint64_t spread_out(uint8_t *blob) {
     }
     h->groups.count = 0;
     h->arena_bytes = (uint32_t)at;
+    if (morsel_fast_bytes(h)) h->fast_bytes = 0;
     return at;
 }
 

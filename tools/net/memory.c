@@ -2,6 +2,7 @@
 /* Lists what lives in the arena from a blob's own plan. */
 #include "tools/net/memory.h"
 #include "tools/base/message.h"
+#include "tools/net/plan/traffic.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,58 @@ static void find_holders(struct memory *memory, struct memory_slice *work) {
     qsort(memory->holders, memory->holder_count, sizeof *memory->holders, larger_part_first);
 }
 
+/* --- Two parts --- */
+
+static struct traffic_step traffic_of(const struct morsel_model *network, const struct morsel_blob_step *step) {
+    const struct morsel_blob_tensor *y = morsel_blob_output(network, step);
+    return (struct traffic_step){.kind = step->kind,
+                                 .macs = morsel_step_macs(step),
+                                 .record = morsel_blob_at(network, step->parameters),
+                                 .y_elements = morsel_elements(y),
+                                 .y_rows = y->rank == 4 ? y->dims[0] * y->dims[1] : 0,
+                                 .scratch_bytes = step->scratch_bytes};
+}
+
+static void add_traffic(struct memory *memory, const struct morsel_model *network, uint32_t offset, uint64_t bytes) {
+    struct memory_part *part = offset < morsel_fast_from(morsel_blob_header(network)) ? &memory->slow : &memory->fast;
+    part->traffic += bytes;
+}
+
+static void count_traffic(struct memory *memory, const struct morsel_model *network) {
+    for (uint32_t s = 0; s < morsel_blob_header(network)->steps.count; s++) {
+        const struct morsel_blob_step *step = morsel_blob_step(network, s);
+        const struct morsel_blob_tensor *y = morsel_blob_output(network, step);
+        struct traffic_step t = traffic_of(network, step);
+        for (uint32_t n = 0; n < step->input_count; n++) {
+            const struct morsel_blob_tensor *x = morsel_blob_input(network, step, n);
+            if (!x->place) add_traffic(memory, network, x->offset, traffic_read(&t, n, x->bytes, morsel_type_bytes(x->type)));
+        }
+        add_traffic(memory, network, y->offset, y->bytes);
+        if (!step->scratch_bytes) continue;
+        uint32_t element = morsel_type_bytes(morsel_blob_input(network, step, 0)->type);
+        add_traffic(memory, network, step->scratch_offset, traffic_scratch(&t, element));
+    }
+}
+
+/* The step at which slices from offset `from` to `end` hold most. */
+static void find_part(struct memory *memory, struct memory_part *part, uint32_t steps, uint32_t from, uint32_t end) {
+    part->bytes = end - from;
+    for (uint32_t s = 0; s < steps; s++) {
+        uint32_t count = 0, alive = find_alive(memory, s, memory->holders);
+        for (uint32_t i = 0; i < alive; i++)
+            if (memory->holders[i].offset >= from && memory->holders[i].offset < end) memory->holders[count++] = memory->holders[i];
+        uint32_t bytes = covered(memory->holders, count);
+        if (bytes > part->peak_bytes) *part = (struct memory_part){part->bytes, s, bytes, part->traffic};
+    }
+}
+
+static void find_parts(struct memory *memory, const struct morsel_model *network) {
+    const struct morsel_blob_header *h = morsel_blob_header(network);
+    find_part(memory, &memory->slow, h->steps.count, 0, morsel_fast_from(h));
+    find_part(memory, &memory->fast, h->steps.count, morsel_fast_from(h), h->arena_bytes);
+    count_traffic(memory, network);
+}
+
 bool memory_read(const struct morsel_model *network, struct memory *memory, struct failure *failure) {
     const struct morsel_blob_header *header = morsel_blob_header(network);
     size_t most = (size_t)header->tensors.count + header->steps.count + 1;
@@ -137,6 +190,7 @@ bool memory_read(const struct morsel_model *network, struct memory *memory, stru
         add_tensors(network, memory);
         add_scratch(network, memory);
         find_peak(memory, header->steps.count);
+        find_parts(memory, network);
         if (header->steps.count) find_holders(memory, work);
     } else {
         failure_memory(failure, most * sizeof *work);
@@ -167,4 +221,8 @@ bool memory_call_fits(long arena, bool no_streaming, struct failure *failure) {
 void memory_notice(long asked, uint32_t bytes) {
     if (asked > 1 && (uint32_t)asked < bytes)
         message_notice("--arena %ld cannot be had: the least for this network are %u bytes, which it takes now", asked, bytes);
+}
+
+void memory_notice_fast(long asked, uint32_t bytes) {
+    if (asked && !bytes) message_notice("--arena-fast %ld: no tensor of this network fits there, and all of the arena is one block", asked);
 }

@@ -26,6 +26,12 @@ struct memory_slice {
     uint32_t own;         /* holders: bytes that none of the others counts; what lies over an input counts there */
 };
 
+/* The arena's two parts: fast memory, and what is before it. */
+struct memory_part {
+    uint32_t bytes, peak_step, peak_bytes;
+    uint64_t traffic; /* bytes of tensors and scratch that a run reads and writes there (plan/traffic.h) */
+};
+
 struct memory {
     struct memory_slice *slices; /* CALLS, then WHOLE and RING in the order of tensors, then SCRATCH */
     uint32_t count;
@@ -33,6 +39,7 @@ struct memory {
     uint32_t peak_step, peak_bytes;
     struct memory_slice *holders; /* the slices that are alive there, the largest part first; their own bytes add up to peak_bytes */
     uint32_t holder_count;
+    struct memory_part slow, fast; /* fast.bytes: 0 where all is in one */
 };
 
 bool memory_read(const struct morsel_model *network, struct memory *memory, struct failure *failure);
@@ -47,5 +54,7 @@ const char *memory_kind_name(enum memory_kind kind); /* "ring" */
 /* Of the verbs that plan: --arena (0: not given) and --no-streaming together are an error; an arena that cannot be had gets a notice. */
 bool memory_call_fits(long arena, bool no_streaming, struct failure *failure);
 void memory_notice(long asked, uint32_t bytes);
+/* --arena-fast, of which the plan uses so many bytes: none is worth a notice. */
+void memory_notice_fast(long asked, uint32_t bytes);
 
 #endif

@@ -100,9 +100,11 @@ struct net {
     uint64_t parameter_count; /* weights and biases */
     bool no_streaming;        /* the plan makes no groups */
     uint32_t arena_room;      /* bytes that the arena should not pass; 0: as few as cost hardly any time */
+    uint32_t fast_room;       /* bytes of fast memory, for what a run reads and writes most; 0: there is none */
     /* Filled by the plan. */
     uint32_t format; /* net_format() */
     uint32_t arena_bytes, group_count;
+    uint32_t fast_bytes; /* at the end of the arena */
     struct morsel_blob_group *groups;
     size_t taken_bytes;  /* of net_alloc(), in all */
     struct arena memory; /* holds the net as well */

@@ -113,12 +113,18 @@ bool nets_has(const char *name) {
 }
 
 bool nets_blob(const char *name, bool no_streaming, uint32_t arena_room, struct file_bytes *blob, struct failure *failure) {
+    return nets_blob_parted(name, no_streaming, arena_room, 0, blob, failure);
+}
+
+bool nets_blob_parted(const char *name, bool no_streaming, uint32_t arena_room, uint32_t fast_room, struct file_bytes *blob,
+                      struct failure *failure) {
     struct blob_extras none = {0};
     struct maker m;
     make_start(&m, name);
     find(name)->make(&m);
     m.net->no_streaming = no_streaming;
     m.net->arena_room = arena_room;
+    m.net->fast_room = fast_room;
     blob->data = plan_arena(m.net) ? blob_write(m.net, &none, &blob->size) : NULL;
     uint64_t bytes = m.net->arena_bytes;
     net_free(m.net);

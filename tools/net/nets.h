@@ -15,5 +15,8 @@ bool nets_has(const char *name);
 
 /* The blob of a built-in network; no_streaming, arena_room: as in struct net. */
 bool nets_blob(const char *name, bool no_streaming, uint32_t arena_room, struct file_bytes *blob, struct failure *failure);
+/* The same with a fast_room. */
+bool nets_blob_parted(const char *name, bool no_streaming, uint32_t arena_room, uint32_t fast_room, struct file_bytes *blob,
+                      struct failure *failure);
 
 #endif

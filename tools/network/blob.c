@@ -17,7 +17,7 @@
 
 struct blob_run {
     struct morsel_view *inputs, *outputs;
-    uint8_t *arena;
+    uint8_t *arena, *fast; /* what the plan has in fast memory is a block of its own */
     struct pool *pool;
     void *scratch; /* of pictures, kept from one to the next */
     size_t scratch_bytes;
@@ -79,14 +79,20 @@ static bool get_bytes(struct network *network, struct failure *failure) {
                            : call->answer ? "--answer"
                                           : "--labels");
     if (!memory_call_fits(call->arena, call->no_streaming, failure)) return false;
-    if (is_file && (call->arena || call->no_streaming))
+    if (is_file && (call->arena || call->arena_fast || call->no_streaming))
         return failure_set(failure, STATUS_CALL,
                            "%s is for networks that are built in: the arena of %s was chosen when it was made; for "
                            "another use 'morsel convert %s'",
-                           call->arena ? "--arena" : "--no-streaming", call->path, call->arena ? "--arena BYTES" : "--no-streaming");
+                           call->arena        ? "--arena"
+                           : call->arena_fast ? "--arena-fast"
+                                              : "--no-streaming",
+                           call->path,
+                           call->arena        ? "--arena BYTES"
+                           : call->arena_fast ? "--arena-fast BYTES"
+                                              : "--no-streaming");
     if (is_file) return read_blob(network, failure);
-    return nets_has(call->path) ? nets_blob(call->path, call->no_streaming, (uint32_t)call->arena, &network->blob, failure)
-                                : no_such_network(call, failure);
+    if (!nets_has(call->path)) return no_such_network(call, failure);
+    return nets_blob_parted(call->path, call->no_streaming, (uint32_t)call->arena, (uint32_t)call->arena_fast, &network->blob, failure);
 }
 
 static struct network_tensor *tensors_of(const struct morsel_model *model, const struct morsel_blob_section *section) {
@@ -176,6 +182,7 @@ static bool blob_start(struct network *network, const struct npy *arrays, struct
 static bool blob_read(struct network *network, struct failure *failure) {
     if (!get_bytes(network, failure) || !open_model(network, network->blob.data, network->blob.size, failure)) return false;
     memory_notice(network->call.arena, morsel_arena_bytes(&network->model));
+    memory_notice_fast(network->call.arena_fast, morsel_arena_fast_bytes(&network->model));
     if (network->call.variant > 0 && !open_variant(network, (uint32_t)network->call.variant, failure)) return false;
     make_tensors(network);
     return true;
@@ -215,7 +222,11 @@ static size_t aligned(size_t bytes) {
 
 static bool open_session(struct network_run *run, unsigned threads, struct failure *failure) {
     struct blob_run *own = run->own;
-    struct morsel_options options = {.size = sizeof options, .cpu_mask = run->network->call.cpu};
+    size_t fast = morsel_arena_fast_bytes(&run->network->model);
+    struct morsel_options options = {.size = sizeof options,
+                                     .cpu_mask = run->network->call.cpu,
+                                     .fast = own->fast,
+                                     .fast_bytes = own->fast ? fast : 0};
     if (threads > 1) {
         if (!(own->pool = each_pool(threads, failure))) return false;
         options.parallel_for = pool_run;
@@ -224,7 +235,7 @@ static bool open_session(struct network_run *run, unsigned threads, struct failu
         if (pool_processors() >= threads) options.barrier = pool_barrier;
     }
     double start = clock_seconds();
-    enum morsel_error error = morsel_session_open(&run->session, &run->network->model, own->arena, run->arena_bytes, &options);
+    enum morsel_error error = morsel_session_open(&run->session, &run->network->model, own->arena, run->arena_bytes - fast, &options);
     run->open_seconds = clock_seconds() - start;
     return !error ||
            failure_set(failure, STATUS_INPUT, "%s: no session can be opened: %s", run->network->call.path, morsel_error_text(error));
@@ -247,8 +258,10 @@ static bool blob_run_open(struct network_run *run, struct failure *failure) {
     if (!run->arena_bytes)
         return failure_set(failure, STATUS_CALL, "%s: the arena for %u threads would take more than 2^31 bytes", network->call.path,
                            threads);
-    own->arena = aligned_alloc(MORSEL_ALIGNMENT, aligned(run->arena_bytes));
-    if (!own->arena) return failure_memory(failure, run->arena_bytes);
+    size_t fast = morsel_arena_fast_bytes(&network->model);
+    own->arena = aligned_alloc(MORSEL_ALIGNMENT, aligned(run->arena_bytes - fast));
+    own->fast = fast ? aligned_alloc(MORSEL_ALIGNMENT, aligned(fast)) : NULL;
+    if (!own->arena || (fast && !own->fast)) return failure_memory(failure, run->arena_bytes);
     if (!open_session(run, threads, failure)) return false;
     get_views(run);
     return true;
@@ -259,6 +272,7 @@ static void blob_run_close(struct network_run *run) {
     if (!own) return;
     pool_close(own->pool);
     free(own->arena);
+    free(own->fast);
     free(own->scratch);
     free(own->inputs);
     free(own->outputs);

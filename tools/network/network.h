@@ -31,7 +31,7 @@ struct network_call {
     unsigned threads;                       /* that share each step of a run; 0: one */
     bool blob_only;                         /* an ONNX file is refused, too */
     bool no_streaming;                      /* of a built-in network: as in struct net */
-    long arena;                             /* ... its arena_room; 0: not given */
+    long arena, arena_fast;                 /* ... its arena_room and fast_room; 0: not given */
     long variant;                           /* of a blob with several sizes; NETWORK_FITTING: the one that arrays fit, else the largest */
 };
 #define NETWORK_FITTING (-1)

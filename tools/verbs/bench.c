@@ -215,6 +215,7 @@ int verb_bench(int argc, char **argv) {
         {"--cpu", "NAME", OPTION_CPU, &bench.call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--layers", NULL, OPTION_FLAG, &bench.layers, 0, 0, "time each step too"},
         {"--arena", "BYTES", OPTION_NUMBER, &bench.call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},
+        {"--arena-fast", "BYTES", OPTION_NUMBER, &bench.call.arena_fast, 0, INT32_MAX, "of a NET: so much of the arena for fast memory"},
         {"--no-streaming", NULL, OPTION_FLAG, &bench.call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--histogram", NULL, OPTION_FLAG, &shown.histogram, 0, 0, "how many runs took how long, too"},
         {"--samples", "FILE.csv", OPTION_TEXT, &shown.samples, 0, 0, "write what each run took, in order: variant, run, ms"},

@@ -143,6 +143,7 @@ int verb_inspect(int argc, char **argv) {
         {"--cpu", "NAME", OPTION_CPU, &call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
         {"--plan", "FILE.svg", OPTION_TEXT, &plan, 0, 0, "draw the arena over the steps: who lives where, what holds the peak"},
         {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "of a NET: at most so large an arena; 1: the least"},
+        {"--arena-fast", "BYTES", OPTION_NUMBER, &call.arena_fast, 0, INT32_MAX, "of a NET: so much of the arena for fast memory"},
         {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "of a NET: run step by step, every tensor whole"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };

@@ -129,6 +129,15 @@ static void put_peak(struct json *json, const struct inspect *inspect) {
     json_close(json);
 }
 
+static void put_part(struct json *json, const char *key, const struct memory_part *part) {
+    json_open_flat(json, key);
+    json_integer(json, "bytes", part->bytes);
+    json_integer(json, "peak_bytes", part->peak_bytes);
+    json_integer(json, "peak_step", part->peak_step);
+    json_integer(json, "traffic", part->traffic > INT64_MAX ? INT64_MAX : (int64_t)part->traffic);
+    json_close(json);
+}
+
 static void put_sides(struct json *json, const char *key, uint32_t height, uint32_t width) {
     uint32_t sides[2] = {height, width};
     json_dims(json, key, sides, 2);
@@ -251,6 +260,8 @@ void inspect_json(const struct inspect *inspect) {
     json_integer(&json, "stack_bytes", MORSEL_STACK_BYTES);
     json_integer(&json, "work", work > INT64_MAX ? INT64_MAX : (int64_t)work);
     put_peak(&json, inspect);
+    put_part(&json, "arena_fast", &inspect->memory.fast);
+    put_part(&json, "arena_slow", &inspect->memory.slow);
     json_integer(&json, "blob_bytes", inspect->network.whole.blob_bytes);
     put_sections(&json, inspect);
     json_integer(&json, "macs", (int64_t)((uint64_t)header->macs_high << 32 | header->macs_low));

@@ -203,6 +203,17 @@ static void print_memory(const struct inspect *inspect) {
         message_print("  %10u  %-24s between them or above\n", inspect->header->arena_bytes - memory->peak_bytes, "free there");
 }
 
+/* Where the plan has fast memory. */
+static void print_parts(const struct inspect *inspect) {
+    const struct memory_part *fast = &inspect->memory.fast, *slow = &inspect->memory.slow;
+    double all = (double)fast->traffic + (double)slow->traffic;
+    if (!fast->bytes) return;
+    message_print("  %10u  of them in fast memory, fullest at step %u with %u bytes\n", fast->bytes, fast->peak_step, fast->peak_bytes);
+    message_print("  %10u  in slow memory, fullest at step %u with %u bytes\n", slow->bytes, slow->peak_step, slow->peak_bytes);
+    message_print("traffic: %.1f MB a run to tensors and scratch, %.1f %% of it to fast memory\n", all / 1e6,
+                  all > 0 ? 100 * (double)fast->traffic / all : 0);
+}
+
 static void print_stack(void) {
     message_print(
         "stack: %u bytes at most, whatever the network, with the kernels of this machine; %u on arm64, %u on x86-64, %u elsewhere\n",
@@ -245,6 +256,7 @@ void inspect_text(const struct inspect *inspect) {
     print_steps(inspect);
     print_tensors(inspect);
     print_memory(inspect);
+    print_parts(inspect);
     print_stack();
     print_blob(inspect);
 }

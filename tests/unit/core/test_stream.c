@@ -177,6 +177,7 @@ static void plans_hold_row_by_row(void **unused) {
     for (uint32_t seed = first + 1000; seed < first + 1300; seed++) {
         struct net *net = make_random(seed, 1);
         net->arena_room = between(0, 3) ? 1 : between(0, 100000);
+        net->fast_room = between(0, 1) ? between(64, 20000) : 0;
         assert_true(plan_arena(net));
         walk(net);
         uint32_t live;

@@ -62,6 +62,8 @@ static void claim(uint32_t *owner, const struct net *net, uint32_t offset, uint3
     assert_true(offset % MORSEL_FORMAT_ALIGN == 0);
     assert_true(offset >= net->step_count * MORSEL_FORMAT_STEP_SLOT);
     assert_true((uint64_t)offset + bytes <= net->arena_bytes);
+    uint32_t split = net->arena_bytes - net->fast_bytes;
+    assert_true(offset >= split || offset + bytes <= split);
     for (uint32_t i = 0; i < bytes; i++) owner[offset + i] = who;
 }
 
@@ -97,11 +99,13 @@ static void random_plans_keep_every_tensor_whole(void **state) {
     for (seed = 1; seed < 400;) {
         uint64_t round = seed;
         struct net *net = random_net(1 + below(40));
+        net->fast_room = below(2) ? below(12000) : 0;
         assert_true(plan_arena(net));
         walk(net);
         uint32_t live;
         plan_peak(net, &live);
         assert_true(net->step_count == 0 || net->arena_bytes >= live / 2);
+        assert_in_range(net->fast_bytes, 0, net->fast_room);
         net_free(net);
         seed = round + 1;
     }

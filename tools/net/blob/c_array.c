@@ -33,7 +33,10 @@ static const char *file_of(const char *path) {
 
 /* Whether its macros would be those that every network has: NAME_BYTES beside MODEL_ARENA_BYTES and MODEL_BLOB_BYTES. */
 static bool is_taken(const char *capitals) {
-    return !strcmp(capitals, "MODEL_ARENA") || !strcmp(capitals, "MODEL_BLOB");
+    static const char *const taken[] = {"MODEL_ARENA", "MODEL_ARENA_FAST", "MODEL_ARENA_SLOW", "MODEL_BLOB"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) is = is || !strcmp(capitals, taken[i]);
+    return is;
 }
 
 /* "out/my-net.c" -> "my_net", "MY_NET"; "model_blob.c" -> "model_blob_" */
@@ -87,17 +90,30 @@ static void put_arena_for(FILE *out, const char *own, const uint8_t *blob, size_
     fprintf(out, "#define %s_ARENA_BYTES_FOR(tasks) ((tasks) > 1 ? %uu + ((tasks) - 1) * %uu : %uu)\n\n", own, one + first, more, one);
 }
 
+/* Where the plan has fast memory: the sizes of the two blocks. */
+static void put_parts(FILE *out, const char *own, const struct morsel_blob_header *header) {
+    uint32_t fast = morsel_fast_bytes(header);
+    if (!fast) return;
+    fprintf(out, "/* Of the arena, in a block for options.fast; and what the other one takes then. With tasks, "
+                 "MODEL_ARENA_BYTES_FOR(tasks) less the\n"
+                 " * first. */\n");
+    fprintf(out, "#define %s_ARENA_FAST_BYTES %uu\n#define %s_ARENA_SLOW_BYTES %uu\n\n", own, fast, own, morsel_fast_from(header));
+}
+
 /* What header and array begin with, so that the array's file can do without the header. */
 static void put_declarations(FILE *out, const struct names *names, const uint8_t *blob, size_t bytes) {
     const char *own = names->capitals;
-    struct morsel_blob_header header;
-    memcpy(&header, blob, sizeof header);
+    struct morsel_blob_header header = {0};
+    memcpy(&header, blob, bytes < sizeof header ? bytes : sizeof header);
     fprintf(out, "#include <stdint.h>\n\n#define %s_BYTES %zuu\n#define %s_ARENA_BYTES %uu\n", own, bytes, own, header.arena_bytes);
     put_arena_for(out, own, blob, bytes);
+    put_parts(out, own, &header);
     fprintf(out, "#ifndef MODEL_BLOB\n");
     if (strcmp(own, "MODEL") != 0) /* a network of that name has these already */
         fprintf(out, "#define MODEL_ARENA_BYTES %s_ARENA_BYTES\n#define MODEL_ARENA_BYTES_FOR(tasks) %s_ARENA_BYTES_FOR(tasks)\n", own,
                 own);
+    if (strcmp(own, "MODEL") != 0 && morsel_fast_bytes(&header))
+        fprintf(out, "#define MODEL_ARENA_FAST_BYTES %s_ARENA_FAST_BYTES\n#define MODEL_ARENA_SLOW_BYTES %s_ARENA_SLOW_BYTES\n", own, own);
     fprintf(out, "#define MODEL_BLOB %s_blob\n#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n", names->lower, own);
     fprintf(out, "#ifdef __cplusplus\nextern \"C\"\n#else\nextern\n#endif\nconst uint8_t %s_blob[%zu];\n\n", names->lower, bytes);
 }

@@ -129,7 +129,7 @@ static uint32_t format_of(const struct morsel_model *model) {
 static uint32_t version_of(const struct morsel_model *model, const struct blob_extras *extras) {
     bool newer =
         extras->text || extras->answer || extras->metadata_count || (extras->picture && extras->picture->resize > MORSEL_RESIZE_SHORT_SIDE);
-    return newer ? 2 : format_of(model);
+    return newer || morsel_fast_bytes(morsel_blob_header(model)) ? 2 : format_of(model);
 }
 
 /* Header and records of one network. */
@@ -140,7 +140,8 @@ static void put_records(struct out *out, struct piece *p, const struct blob_extr
                                      .arena_bytes = old->arena_bytes,
                                      .macs_low = old->macs_low,
                                      .macs_high = old->macs_high,
-                                     .parameter_count = old->parameter_count};
+                                     .parameter_count = old->parameter_count,
+                                     .fast_bytes = morsel_fast_bytes(old)};
     p->base = out_align(out);
     out_put(out, NULL, piece_header_bytes(h));
     h->tensors = out_section(out, p->base, old->tensors.count);

@@ -39,6 +39,7 @@ struct piece {
     /* Of write.c. */
     const struct net *net;
     uint32_t *index, *parameters; /* of each buffer: its tensor; of each step: where its parameters stand in all */
+    uint32_t slow_more;           /* bytes of slow memory beyond its own, for others: fast memory begins so much later */
     /* Of dress.c. */
     const struct morsel_model *from;
     uint32_t moved; /* add it to the offset of a constant; modulo 2^32 */

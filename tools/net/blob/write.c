@@ -46,7 +46,14 @@ static uint32_t put_name(struct names *names, const char *text) {
     return names->strip ? 0 : strings_put(&names->strings, text);
 }
 
-static uint32_t put_tensors(struct out *out, const struct net *net, struct names *names, uint32_t *index) {
+/* Where something in its arena lies in the blob's. */
+static uint32_t arena_offset(const struct piece *p, uint32_t offset) {
+    return offset < p->net->arena_bytes - p->net->fast_bytes ? offset : offset + p->slow_more;
+}
+
+static uint32_t put_tensors(struct out *out, const struct piece *p, struct names *names) {
+    const struct net *net = p->net;
+    uint32_t *index = p->index;
     uint32_t n = 0;
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
@@ -59,7 +66,7 @@ static uint32_t put_tensors(struct out *out, const struct net *net, struct names
                                        .scale = b->scale,
                                        .zero_point = b->zero,
                                        .place = b->constant != NULL,
-                                       .offset = b->constant ? 0 : b->offset,
+                                       .offset = b->constant ? 0 : arena_offset(p, b->offset),
                                        .first_step = b->first_step,
                                        .last_step = b->last_step,
                                        .name = put_name(names, b->name),
@@ -91,7 +98,8 @@ static uint32_t put_parameters(struct out *out, const struct net *net, uint32_t 
     return words;
 }
 
-static void put_steps(struct out *out, const struct net *net, struct names *names) {
+static void put_steps(struct out *out, const struct piece *p, struct names *names) {
+    const struct net *net = p->net;
     uint32_t operand = 0;
     for (uint32_t s = 0; s < net->step_count; s++) {
         const struct net_step *step = net->steps[s];
@@ -100,7 +108,7 @@ static void put_steps(struct out *out, const struct net *net, struct names *name
                                           .first_operand = operand,
                                           .input_count = step->input_count,
                                           .output_count = 1,
-                                          .scratch_offset = step->scratch_offset,
+                                          .scratch_offset = step->scratch_bytes ? arena_offset(p, step->scratch_offset) : 0,
                                           .scratch_bytes = step->scratch_bytes,
                                           .macs_low = (uint32_t)step->macs,
                                           .macs_high = (uint32_t)(step->macs >> 32),
@@ -186,11 +194,11 @@ static void write_records(struct out *out, struct piece *p, struct names *names)
     p->base = out_align(out);
     out_put(out, NULL, piece_header_bytes(h));
     h->tensors = out_section(out, p->base, 0);
-    h->tensors.count = put_tensors(out, net, names, p->index);
+    h->tensors.count = put_tensors(out, p, names);
     h->operands = out_section(out, p->base, 0);
     h->operands.count = put_operands(out, net, p->index);
     h->steps = out_section(out, p->base, net->step_count);
-    put_steps(out, net, names);
+    put_steps(out, p, names);
     h->groups = out_section(out, p->base, net->group_count);
     out_put(out, net->groups, net->group_count * sizeof *net->groups);
     h->parameters = out_section(out, p->base, 0);
@@ -200,7 +208,8 @@ static void write_records(struct out *out, struct piece *p, struct names *names)
     h->outputs = out_section(out, p->base, net->output_count);
     put_io(out, net->outputs, net->output_count, p->index, names);
     h->picture = out_section(out, p->base, 0);
-    h->arena_bytes = net->arena_bytes;
+    h->arena_bytes = net->arena_bytes + p->slow_more;
+    h->fast_bytes = net->fast_bytes;
     h->macs_low = (uint32_t)macs;
     h->macs_high = (uint32_t)(macs >> 32);
     h->parameter_count = net->parameter_count > UINT32_MAX ? UINT32_MAX : (uint32_t)net->parameter_count;
@@ -208,11 +217,26 @@ static void write_records(struct out *out, struct piece *p, struct names *names)
 
 #define SHARE(name, section) pieces_share(pieces, count, offsetof(struct morsel_blob_header, name), section)
 
+static uint32_t slow_bytes(const struct net *net) {
+    return net->arena_bytes - net->fast_bytes;
+}
+
+static uint32_t fast_bytes(const struct net *net) {
+    return net->fast_bytes;
+}
+
+static uint32_t largest(const struct piece *pieces, uint32_t count, uint32_t (*bytes)(const struct net *net)) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < count; i++) most = bytes(pieces[i].net) > most ? bytes(pieces[i].net) : most;
+    return most;
+}
+
+/* Each part of the first one's arena holds that of any other. */
 static void write_all(struct out *out, struct piece *pieces, uint32_t count, struct names *names, struct constants *constants) {
-    for (uint32_t i = 0; i < count; i++) {
-        write_records(out, &pieces[i], names);
-        if (pieces[i].net->arena_bytes > pieces->header.arena_bytes) pieces->header.arena_bytes = pieces[i].net->arena_bytes;
-    }
+    pieces->slow_more = largest(pieces, count, slow_bytes) - slow_bytes(pieces->net);
+    for (uint32_t i = 0; i < count; i++) write_records(out, &pieces[i], names);
+    pieces->header.fast_bytes = largest(pieces, count, fast_bytes);
+    pieces->header.arena_bytes = largest(pieces, count, slow_bytes) + pieces->header.fast_bytes;
     if (count > 1) pieces->header.variants = out_section(out, 0, count);
     for (uint32_t i = 0; count > 1 && i < count; i++) out_put(out, &pieces[i].base, sizeof pieces[i].base);
     SHARE(labels, out_section(out, 0, 0));
@@ -230,7 +254,7 @@ static void start_pieces(struct piece *pieces, const struct net *const *nets, ui
     uint32_t most = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct net *net = nets[i];
-        pieces[i] = (struct piece){.net = net, .header.format_version = net_format(net)};
+        pieces[i] = (struct piece){.net = net, .header.format_version = net->fast_bytes ? 2 : net_format(net)};
         pieces[i].index = must_calloc(net->buffer_count + 1, sizeof *pieces[i].index);
         pieces[i].parameters = must_calloc(net->step_count + 1, sizeof *pieces[i].parameters);
         for (uint32_t s = 0; s < net->step_count; s++) constants->room += net->steps[s]->constant_count;

@@ -3,21 +3,11 @@
 #include "core/kind.h"
 #include "tools/net/plan/plan_groups.h"
 #include "tools/net/plan/plan.h"
+#include "tools/net/plan/plan_slices.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A slice to place: a buffer or a step's scratch. */
-struct slice {
-    uint32_t bytes, first, last, offset;
-    struct slice *heir; /* the slice that is written over this one; NULL: none */
-    bool inherits;      /* it is another one's heir, and is placed with it */
-    uint32_t lag;       /* how far before that one it begins */
-    uint32_t rise;      /* how far above the lowest of them all */
-};
-
-#define PLACE_TRIES 2000u
-#define PLACE_WORK 200000000u /* comparisons of two slices after which no more orders are tried: half a second */
 #define ROOM_TRIES 8u
 #define TOO_MUCH ((uint64_t)INT32_MAX + 1) /* bytes of an arena that no placement is taken for */
 
@@ -154,16 +144,23 @@ static uint64_t past(const struct slice *placed, const struct slice *slice, uint
     return next;
 }
 
-static uint64_t height(const struct slice *slice) {
+uint64_t plan_height(const struct slice *slice) {
     uint64_t most = 0;
     for (; slice; slice = slice->heir) most = (uint64_t)slice->rise + slice->bytes > most ? (uint64_t)slice->rise + slice->bytes : most;
     return most;
 }
 
-/* What is placed, by the steps at which it is alive: up to where there is no free byte, and where the highest slice ends. */
-struct skyline {
-    uint32_t steps, *solid, *top;
-};
+struct skyline plan_skyline(struct net *net) {
+    struct skyline sky = {.steps = net->step_count + 1}; /* outputs are alive behind the last */
+    sky.solid = net_alloc(net, sky.steps * sizeof *sky.solid);
+    sky.top = net_alloc(net, sky.steps * sizeof *sky.top);
+    return sky;
+}
+
+void plan_clear_skyline(struct skyline *sky) {
+    memset(sky->solid, 0, sky->steps * sizeof *sky->solid);
+    memset(sky->top, 0, sky->steps * sizeof *sky->top);
+}
 
 /* The lowest place at which a slice and its heirs lie above a line. */
 static uint64_t above(const uint32_t *line, const struct slice *slice) {
@@ -176,7 +173,7 @@ static uint64_t above(const uint32_t *line, const struct slice *slice) {
     return (uint64_t)at;
 }
 
-static void raise_skyline(struct skyline *sky, const struct slice *slice, uint32_t at, uint64_t *work) {
+void plan_raise_skyline(struct skyline *sky, const struct slice *slice, uint32_t at, uint64_t *work) {
     for (; slice; slice = slice->heir) {
         uint32_t begin = at + slice->rise, end = begin + slice->bytes;
         for (uint32_t t = slice->first; t <= slice->last; t++) {
@@ -190,7 +187,7 @@ static void raise_skyline(struct skyline *sky, const struct slice *slice, uint32
 /* The lowest place for a slice and its heirs. Where all is solid up to the top, that is the top: so networks of thousands of branches are
  * planned in no time. Otherwise whatever is in the way at some place is in the way up to its own end: nothing lower is free. Slices that
  * lie one above the other in the order of their placing are passed in one go. */
-static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct skyline *sky, const struct slice *slice, uint64_t *work) {
+uint64_t plan_lowest_gap(struct slice **placed, uint32_t count, const struct skyline *sky, const struct slice *slice, uint64_t *work) {
     uint64_t at = above(sky->solid, slice), before;
     if (at >= above(sky->top, slice)) return at;
     do {
@@ -203,14 +200,13 @@ static uint64_t lowest_gap(struct slice **placed, uint32_t count, const struct s
 /* Places the slices in the order given; how many bytes that takes, or UINT64_MAX where it is not less than `most`. */
 static uint64_t place(struct slice **order, uint32_t count, struct skyline *sky, uint64_t most, uint64_t *work) {
     uint64_t total = 0;
-    memset(sky->solid, 0, sky->steps * sizeof *sky->solid);
-    memset(sky->top, 0, sky->steps * sizeof *sky->top);
+    plan_clear_skyline(sky);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = lowest_gap(order, i, sky, order[i], work);
-        uint64_t end = at + height(order[i]);
+        uint64_t at = plan_lowest_gap(order, i, sky, order[i], work);
+        uint64_t end = at + plan_height(order[i]);
         if (end >= most) return UINT64_MAX;
         order[i]->offset = (uint32_t)at;
-        raise_skyline(sky, order[i], (uint32_t)at, work);
+        plan_raise_skyline(sky, order[i], (uint32_t)at, work);
         total = end > total ? end : total;
     }
     return total;
@@ -238,14 +234,6 @@ static void swap(struct slice **a, struct slice **b) {
     *b = t;
 }
 
-/* All slices: those of the buffers, then the scratch of the steps. */
-struct layout {
-    struct net *net;
-    struct slice *slices, **order;
-    uint64_t bound; /* bytes that no placement goes below */
-    uint64_t work;  /* comparisons so far */
-};
-
 /* Tries the orders that do well on one network or another; as long as the arena is larger than its fullest step, neighbours of the best
  * too. */
 static uint64_t place_best(struct layout *l, struct slice **order, uint32_t count, uint32_t tries) {
@@ -254,9 +242,7 @@ static uint64_t place_best(struct layout *l, struct slice **order, uint32_t coun
     struct net *net = l->net;
     best.slices = net_alloc(net, (count + 1) * sizeof *order);
     best.offsets = net_alloc(net, (count + 1) * sizeof *best.offsets);
-    best.sky.steps = net->step_count + 1; /* outputs are alive behind the last */
-    best.sky.solid = net_alloc(net, best.sky.steps * sizeof *best.sky.solid);
-    best.sky.top = net_alloc(net, best.sky.steps * sizeof *best.sky.top);
+    best.sky = plan_skyline(net);
     struct slice **kept = net_alloc(net, (count + 1) * sizeof *order);
     memcpy(best.slices, order, count * sizeof *order);
     for (size_t o = 0; o < sizeof orders / sizeof *orders && best.total > l->bound; o++) {
@@ -305,7 +291,7 @@ static uint64_t fullest_step(const struct layout *l) {
     int64_t *changes = net_alloc(l->net, (steps + 2) * sizeof *changes), live = 0, most = 0;
     for (uint32_t i = 0; i < buffers + steps; i++) {
         const struct slice *s = &l->slices[i], *heir = s->heir;
-        if (i < buffers && (!l->net->buffers[i]->used || l->net->buffers[i]->constant)) continue;
+        if (s->fast || (i < buffers && (!l->net->buffers[i]->used || l->net->buffers[i]->constant))) continue;
         add_alive(changes, s->first, s->last, s->bytes);
         if (!heir || heir->bytes <= heir->lag || heir->first > s->last) continue;
         int64_t shared = heir->bytes - heir->lag < s->bytes ? heir->bytes - heir->lag : s->bytes;
@@ -318,21 +304,28 @@ static uint64_t fullest_step(const struct layout *l) {
     return (uint64_t)most;
 }
 
-/* Offsets for all slices; how many bytes that takes. */
-static uint64_t place_slices(struct layout *l, uint32_t tries) {
+/* The slices to place, those of fast memory apart, each with its heirs: how many. */
+static uint32_t find_order(struct layout *l) {
     uint32_t n = 0, buffers = l->net->buffer_count;
     for (uint32_t i = 0; i < buffers; i++)
-        if (l->net->buffers[i]->used && !l->net->buffers[i]->constant && !l->slices[i].inherits) {
+        if (l->net->buffers[i]->used && !l->net->buffers[i]->constant && !l->slices[i].inherits && !l->slices[i].fast) {
             find_rises(&l->slices[i]);
             l->order[n++] = &l->slices[i];
         }
     for (uint32_t s = 0; s < l->net->step_count; s++)
-        if (l->net->steps[s]->scratch_bytes) l->order[n++] = &l->slices[buffers + s];
+        if (l->net->steps[s]->scratch_bytes && !l->slices[buffers + s].fast) l->order[n++] = &l->slices[buffers + s];
+    return n;
+}
+
+void plan_set_offsets(struct slice *home, uint32_t lowest) {
+    for (struct slice *s = home; s; s = s->heir) s->offset = lowest + s->rise;
+}
+
+/* Offsets for all slices; how many bytes that takes. */
+static uint64_t place_slices(struct layout *l, uint32_t tries) {
+    uint32_t n = find_order(l);
     uint64_t total = place_best(l, l->order, n, tries);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t lowest = l->order[i]->offset;
-        for (struct slice *s = l->order[i]; s; s = s->heir) s->offset = lowest + s->rise;
-    }
+    for (uint32_t i = 0; i < n; i++) plan_set_offsets(l->order[i], l->order[i]->offset);
     return total;
 }
 
@@ -377,6 +370,21 @@ static uint64_t place_all(struct layout *l) {
     return parted < whole ? parted : whole;
 }
 
+/* Moves what carries most traffic into fast memory, and places the rest anew: how many bytes that takes now. */
+static uint64_t part_fast(struct layout *l, uint64_t total) {
+    struct net *net = l->net;
+    net->fast_bytes = net->fast_room ? plan_choose_fast(l, l->order, find_order(l), net->fast_room) : 0;
+    if (!net->fast_bytes) return total;
+    l->bound = fullest_step(l);
+    l->work = 0;
+    return place_slices(l, PLACE_TRIES);
+}
+
+/* Where the slice lies in the arena, whose parts are slots, slow and fast memory. */
+static uint32_t offset_of(const struct slice *slice, uint32_t slots, uint64_t slow) {
+    return slots + (slice->fast ? (uint32_t)slow : 0) + slice->offset;
+}
+
 /* Groups within `room`, and the places. */
 static bool plan_within(struct net *net, uint32_t room, uint64_t *cut_peak) {
     find_lifetimes(net);
@@ -385,23 +393,36 @@ static bool plan_within(struct net *net, uint32_t room, uint64_t *cut_peak) {
     struct layout l = {net, net_alloc(net, count * sizeof *l.slices), net_alloc(net, count * sizeof *l.order), 0, 0};
     find_slices(&l);
     l.bound = fullest_step(&l);
-    uint64_t total = place_all(&l);
-    if (total + slots > INT32_MAX) return false;
-    for (uint32_t i = 0; i < net->buffer_count; i++) net->buffers[i]->offset = slots + l.slices[i].offset;
+    uint64_t slow = part_fast(&l, place_all(&l));
+    if (slow + slots + net->fast_bytes > INT32_MAX) return false;
+    for (uint32_t i = 0; i < net->buffer_count; i++) net->buffers[i]->offset = offset_of(&l.slices[i], slots, slow);
     for (uint32_t s = 0; s < net->step_count; s++)
-        net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? slots + l.slices[net->buffer_count + s].offset : 0;
-    net->arena_bytes = slots + (uint32_t)total;
+        net->steps[s]->scratch_offset = net->steps[s]->scratch_bytes ? offset_of(&l.slices[net->buffer_count + s], slots, slow) : 0;
+    net->arena_bytes = slots + (uint32_t)slow + net->fast_bytes;
     return true;
+}
+
+/* The room for groups: what was asked for; for those that suit fast memory, what the plan takes without. 0: as there is no wish. */
+static bool find_room(struct net *net, uint32_t *room) {
+    uint32_t fast = net->fast_room;
+    uint64_t peak;
+    *room = net->arena_room;
+    if (*room || !fast) return true;
+    net->fast_room = 0;
+    bool planned = plan_within(net, 0, &peak);
+    net->fast_room = fast;
+    *room = net->arena_bytes;
+    return planned;
 }
 
 /* What is placed may take more than its peak. Where that is more than was asked for, a lower peak is tried, by what was too much. */
 bool plan_arena(struct net *net) {
     uint64_t peak, before = UINT64_MAX;
-    uint32_t asked = net->arena_room, least, room = asked;
+    uint32_t asked = net->arena_room, least, room;
     plan_drop_dead_steps(net);
     net->format = net_format(net);
     if (net->step_count > MORSEL_FORMAT_MAX_STEPS) return false;
-    if (!plan_within(net, asked, &peak)) return false;
+    if (!find_room(net, &room) || !plan_within(net, room, &peak)) return false;
     least = net->arena_bytes;
     for (uint32_t i = 1; asked && net->arena_bytes > asked && peak <= asked && peak < before && i <= ROOM_TRIES; i++) {
         uint32_t over = net->arena_bytes - asked, next = peak > over && i < ROOM_TRIES ? (uint32_t)peak - over : 1;

@@ -3,6 +3,8 @@
 #include "tools/net/plan/plan_groups.h"
 #include "tools/base/arena.h"
 #include "tools/net/plan/plan.h"
+#include "tools/net/plan/plan_slices.h"
+#include "tools/net/plan/traffic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #define CHANNEL_CYCLES 4.0 /* ... for each channel whose constants it reads, twice that where it reads its taps too */
 #define ODD_ROW_CYCLES 0.2 /* for each byte of a depthwise row that is made without its neighbour */
 #define CYCLES_A_MAC 0.05  /* of the whole network */
+#define SLOW_BYTE 1.0      /* that is read or written outside fast memory, where there is some */
 #define MOST_LOSS 0.005    /* the share of its time for which the arena is made smaller */
 
 /* The steps first .. last as one group. */
@@ -243,6 +246,26 @@ static double chain_cost(const struct net *net, struct chain *c) {
     return cycles + fetch(moved, rings + weights) + fetch(whole, whole);
 }
 
+/* What it takes that fast memory does not hold all of a chain. Its rings go there first, what is left of it is for whole tensors. */
+static double slow_cost(const struct net *net, struct chain *c) {
+    double rings = c->first < c->last ? (double)ring_bytes(net, c) : 0, inside = 0, outside = 0, whole = 0, room = net->fast_room;
+    if (!net->fast_room) return 0;
+    for (uint32_t i = c->first; i <= c->last; i++) {
+        const struct net_step *step = net->steps[i];
+        struct traffic_step t = plan_traffic(step);
+        for (uint32_t k = 0; k < step->input_count; k++) {
+            const struct net_buffer *x = step->inputs[k];
+            double bytes = x->constant ? 0 : (double)traffic_read(&t, k, x->bytes, net_type_bytes(x->type));
+            *(made_inside(c, x) ? &inside : &outside) += bytes;
+            whole += made_inside(c, x) || x->constant ? 0 : x->bytes;
+        }
+        *(i < c->last ? &inside : &outside) += step->output->bytes;
+    }
+    whole += net->steps[c->last]->output->bytes;
+    if (rings > room) return SLOW_BYTE * (inside + outside);
+    return room - rings >= whole ? 0 : SLOW_BYTE * outside * (1 - (room - rings) / whole);
+}
+
 static bool find_chain(const struct net *net, uint32_t first, uint32_t last, struct chain *c) {
     *c = (struct chain){.first = first, .last = last, .strip = 1};
     return last == first || set_stages(net, c);
@@ -291,12 +314,12 @@ static void add_options(const struct net *net, struct options *all, uint32_t fir
     struct chain c;
     if (!find_chain(net, first, last, &c)) return;
     if (first == last) {
-        add_option(all, (struct option){last, 0, chain_peak(net, all->through, &c), single_cost(net, first)});
+        add_option(all, (struct option){last, 0, chain_peak(net, all->through, &c), single_cost(net, first) + slow_cost(net, &c)});
         return;
     }
     uint32_t height = net->steps[last]->output->dims[1];
     for (; c.strip <= height && c.strip <= MORSEL_FORMAT_MAX_STAGE && rows_fit(&c, height); c.strip *= 2)
-        add_option(all, (struct option){last, c.strip, chain_peak(net, all->through, &c), chain_cost(net, &c)});
+        add_option(all, (struct option){last, c.strip, chain_peak(net, all->through, &c), chain_cost(net, &c) + slow_cost(net, &c)});
 }
 
 static void find_options(const struct net *net, struct options *all) {

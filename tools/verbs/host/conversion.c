@@ -233,6 +233,7 @@ bool conversion_fits(const struct conversion_call *call, struct net *net, struct
 /* The arena; before that the one that was not asked for, to tell what streaming saves. */
 static bool plan(const struct conversion_call *call, struct net *net, uint32_t *other_arena, struct failure *failure) {
     net->arena_room = (uint32_t)call->arena;
+    net->fast_room = (uint32_t)call->arena_fast;
     net->no_streaming = !call->no_streaming;
     if (other_arena) *other_arena = plan_arena(net) ? net->arena_bytes : 0;
     net->no_streaming = call->no_streaming;
@@ -327,11 +328,18 @@ static uint32_t streaming_steps(const struct net *net) {
     return count;
 }
 
-uint32_t conversion_arena(const struct conversion *c) {
+uint32_t conversion_fast(const struct conversion *c) {
     uint32_t most = 0;
     for (uint32_t k = 0; k < c->sizes.count; k++)
-        if (c->nets[k]->arena_bytes > most) most = c->nets[k]->arena_bytes;
+        if (c->nets[k]->fast_bytes > most) most = c->nets[k]->fast_bytes;
     return most;
+}
+
+uint32_t conversion_arena(const struct conversion *c) {
+    uint32_t slow = 0;
+    for (uint32_t k = 0; k < c->sizes.count; k++)
+        if (c->nets[k]->arena_bytes - c->nets[k]->fast_bytes > slow) slow = c->nets[k]->arena_bytes - c->nets[k]->fast_bytes;
+    return slow + conversion_fast(c);
 }
 
 /* Each by what is particular to it. */
@@ -360,6 +368,7 @@ void conversion_json(struct json *json, const struct conversion *c) {
         json_integer(json, "params", (int64_t)c->net->parameter_count);
         json_integer(json, "blob_bytes", (int64_t)c->blob_bytes);
         json_integer(json, "arena_bytes", conversion_arena(c));
+        json_integer(json, "arena_fast_bytes", conversion_fast(c));
         json_integer(json, c->net->no_streaming ? "arena_bytes_streaming" : "arena_bytes_no_streaming", c->other_arena);
         json_integer(json, "groups", c->net->group_count);
         json_integer(json, "streaming_steps", streaming_steps(c->net));
@@ -385,7 +394,9 @@ void conversion_json(struct json *json, const struct conversion *c) {
 
 void conversion_notices(const struct conversion *c) {
     report_notices(&c->report);
-    if (c->net) memory_notice(c->net->arena_room, conversion_arena(c));
+    if (!c->net) return;
+    memory_notice(c->net->arena_room, conversion_arena(c));
+    memory_notice_fast(c->net->fast_room, conversion_fast(c));
 }
 
 /* What streams, and what the arena is without that, or with it. */
@@ -417,6 +428,8 @@ void conversion_summary(const struct conversion_call *call, const struct convers
     message_print("  arena bytes  %u", c->net->arena_bytes);
     if (c->net->step_count) message_print("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
     message_print("\n");
+    if (conversion_fast(c))
+        message_print("  fast memory  %u of these bytes; %u beside it\n", conversion_fast(c), conversion_arena(c) - conversion_fast(c));
     print_streaming(c);
     if (c->sizes.count > 1) print_variants(c);
     conversion_summary_c(call, c);

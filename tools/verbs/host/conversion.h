@@ -19,7 +19,7 @@ struct conversion_call {
     const char *input, *output, *c_source, *picture, *text, *answer, *labels;
     struct option_texts shapes, dims, set;
     struct option_texts input_nodes, output_nodes; /* where the graph is cut */
-    long batch, arena;
+    long batch, arena, arena_fast;
     bool strip, no_streaming, half, json;
     bool one_size; /* lists of --dim are refused */
 };
@@ -103,6 +103,7 @@ void conversion_notices(const struct conversion *c);
 
 /* What the arena takes that holds each variant. */
 uint32_t conversion_arena(const struct conversion *c);
+uint32_t conversion_fast(const struct conversion *c); /* of that, in fast memory */
 
 /* layers macs params blob_bytes arena_bytes and what streams, where there is a blob; then notices, refused, and cut_off where
  * it is known. */

@@ -60,6 +60,8 @@ int verb_convert(int argc, char **argv) {
         {"--strip", NULL, OPTION_FLAG, &call.strip, 0, 0, "leave names out of the blob"},
         {"--half", NULL, OPTION_FLAG, &call.half, 0, 0, "store the weights of layers that run in float as 16-bit floats"},
         {"--arena", "BYTES", OPTION_NUMBER, &call.arena, 0, INT32_MAX, "what the arena may take; 0: as little as costs hardly any time"},
+        {"--arena-fast", "BYTES", OPTION_NUMBER, &call.arena_fast, 0, INT32_MAX,
+         "so much of it is SRAM or TCM, a block of its own: what is used most goes there"},
         {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "run step by step: the same bytes, a larger arena"},
         {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above [no rule]"},
         {"--text", "RULE.json", OPTION_TEXT, &call.text, 0, 0,

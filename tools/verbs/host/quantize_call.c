@@ -55,6 +55,8 @@ static const struct option list[] = {
     {"--half", NULL, OPTION_FLAG, &given.conversion.half, 0, 0, "store the weights of layers that run in float as 16-bit floats"},
     {"--arena", "BYTES", OPTION_NUMBER, &given.conversion.arena, 0, INT32_MAX,
      "what the arena may take; 0: as little as costs hardly any time"},
+    {"--arena-fast", "BYTES", OPTION_NUMBER, &given.conversion.arena_fast, 0, INT32_MAX,
+     "so much of it is SRAM or TCM, a block of its own: what is used most goes there"},
     {"--no-streaming", NULL, OPTION_FLAG, &given.conversion.no_streaming, 0, 0, "run step by step: the same bytes, a larger arena"},
     {"--format", "qdq", OPTION_TEXT, &given.format, 0, 0, "says that an -o that ends in .onnx is to be in QDQ form, which it is anyway"},
     {"--json", NULL, OPTION_FLAG, &given.conversion.json, 0, 0, "one JSON object on stdout"},
