@@ -357,6 +357,7 @@ test-package:  ## what other build systems take: each is made and used
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) amalgamation sh tests/package/amalgamation.sh
 	@CC='$(CC)' $(TALLY) targets sh tests/package/targets.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) bundle sh tests/package/bundle.sh
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) aar sh tests/package/aar.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
 	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) wheel sh tests/package/wheel.sh
@@ -512,7 +513,7 @@ rooms:  ## the arrows that includes draw between rooms: who includes whom, from 
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
-APT_TEST := g++ cmake meson clang clang-format libcmocka-dev cppcheck qemu-user \
+APT_TEST := g++ cmake meson clang clang-format lld llvm libcmocka-dev cppcheck qemu-user \
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross python3-numpy
 APT_PYTHON := python3-venv
 .PHONY: deps deps-test deps-tool
@@ -526,7 +527,7 @@ deps-test:
 
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
-.PHONY: install uninstall man amalgamation bundle deb wheel dist size clean help
+.PHONY: install uninstall man amalgamation bundle aar deb wheel dist size clean help
 INSTALLED := $(DESTDIR)$(PREFIX)
 LIBDIR ?= lib
 # What a cross build makes does not run here: it has no man pages.
@@ -552,6 +553,8 @@ amalgamation:  ## the library as one file, build/amalgamation/morsel.c, and its 
 	@python3 tools/package/amalgamate.py build/amalgamation
 bundle:  ## that file with manifests of ESP-IDF, Zephyr, PlatformIO, Arduino, CMake, Meson, Swift, Conan, vcpkg: build/bundle
 	@sh tools/package/bundle.sh build/bundle
+aar:  ## a package for Android, dist/morsel-*.aar in the layout of Prefab; needs clang, lld, llvm and Python, no NDK
+	@sh tools/package/aar.sh dist
 deb:  ## Debian packages of the library and the tool, dist/*.deb; needs debhelper
 	@JOBS=$(JOBS) sh tools/package/deb.sh
 # The package's shared object: the library, and the tool as a function. make_wheel.py puts beside it what it needs of others: they and what
