@@ -2,6 +2,7 @@
 /* The answer rule: whether the outputs that it names are what it says of them. */
 #include "answer.h"
 #include "check.h"
+#include "way.h"
 
 #include <string.h>
 
@@ -66,3 +67,11 @@ enum morsel_error morsel_check_answer(const struct morsel_check *c) {
         return MORSEL_ERR_ANSWER;
     return rule->kind != MORSEL_ANSWER_DETECTIONS || detections_fit(c, rule, h->answer.count) ? MORSEL_OK : MORSEL_ERR_ANSWER;
 }
+
+static enum morsel_error check_rules(const struct morsel_check *c, uint32_t index) {
+    (void)index;
+    enum morsel_error error = morsel_check_picture(c);
+    return error ? error : morsel_check_answer(c);
+}
+
+const struct morsel_way morsel_way_rules = {.check = check_rules};

@@ -53,6 +53,8 @@ struct morsel_kind {
     /* Calls the kernel, for units begin .. end; with a window for n output rows from row y on, whose input rows are `rows`. */
     void (*run)(const struct morsel_call *call, const union morsel_args *args, uint32_t begin, uint32_t end);
     void (*run_rows)(const struct morsel_call *call, const union morsel_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
+    /* With a window: runs all of it, in one task. */
+    void (*run_pictures)(const struct morsel_call *call);
     /* ROWS_SAME: points the arguments at a row of so many elements. */
     void (*point)(union morsel_args *args, const struct morsel_held *x, const struct morsel_held *y, uint32_t row, uint32_t elements);
     /* ROWS_SAME: after how many elements the constants that go with input n repeat. 0: its elements do not lie in y's order. */

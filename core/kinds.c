@@ -29,10 +29,11 @@
 
 /* name, inputs, x types, y types, same type, rows, sums, record, for each input, numbers; functions */
 KIND(morsel_kind_conv, "conv", 1, BYTES, BOTH, 0, WINDOW, CONV_SUMS, sizeof(struct morsel_blob_conv), 0, .kernels = morsel_kernels_conv,
-     .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv, .run_rows = morsel_run_conv);
+     .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv, .run_rows = morsel_run_conv,
+     .run_pictures = morsel_run_pictures);
 KIND(morsel_kind_depthwise, "depthwise", 1, BYTES, BOTH, 0, WINDOW, CONV_SUMS, sizeof(struct morsel_blob_conv), 0,
      .kernels = morsel_kernels_depthwise, .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv,
-     .run_rows = morsel_run_conv);
+     .run_rows = morsel_run_conv, .run_pictures = morsel_run_pictures);
 KIND(morsel_kind_fc, "fc", 1, BYTES, BOTH, 0, NONE, FC_SUMS, sizeof(struct morsel_blob_fc), 0, .kernels = morsel_kernels_fc,
      .work = morsel_work_fc, .check = morsel_check_fc, .prepare = morsel_prepare_fc, .run = morsel_run_fc);
 KIND(morsel_kind_matmul, "matmul", 2, BYTES, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_matmul), 0, .kernels = morsel_kernels_matmul,
@@ -51,9 +52,10 @@ KIND(morsel_kind_lut, "lut", 1, BYTES, BOTH, 0, SAME, 0, sizeof(struct morsel_bl
      .point = morsel_point_lut, .period = morsel_lut_period);
 KIND(morsel_kind_average_pool, "average_pool", 1, BOTH, BOTH, 1, NUMBERED, 0, sizeof(struct morsel_blob_pool), 0,
      .kernels = morsel_kernels_average_pool, .work = morsel_work_pool, .check = morsel_check_pool, .prepare = morsel_prepare_pool,
-     .run_rows = morsel_run_pool);
+     .run_rows = morsel_run_pool, .run_pictures = morsel_run_pictures);
 KIND(morsel_kind_max_pool, "max_pool", 1, BOTH, BOTH, 1, WINDOW, 0, sizeof(struct morsel_blob_pool), 0, .kernels = morsel_kernels_max_pool,
-     .work = morsel_work_pool, .check = morsel_check_pool, .prepare = morsel_prepare_pool, .run_rows = morsel_run_pool);
+     .work = morsel_work_pool, .check = morsel_check_pool, .prepare = morsel_prepare_pool, .run_rows = morsel_run_pool,
+     .run_pictures = morsel_run_pictures);
 KIND(morsel_kind_mean, "mean", 1, BOTH, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_mean), 0, .kernels = morsel_kernels_mean,
      .work = morsel_work_elements, .check = morsel_check_mean, .prepare = morsel_prepare_mean, .run = morsel_run_mean);
 KIND(morsel_kind_softmax, "softmax", 1, BOTH, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_softmax), 0, .by_line = 1,
@@ -70,7 +72,7 @@ KIND(morsel_kind_gather, "gather", 1, ANY, ANY, 1, NONE, 0, sizeof(struct morsel
      .work = morsel_work_gather, .check = morsel_check_gather, .prepare = morsel_prepare_gather, .run = morsel_run_gather);
 KIND(morsel_kind_float_conv, "float_conv", 1, BOTH, BOTH, 0, WINDOW, 0, sizeof(struct morsel_blob_float_conv), 0,
      .kernels = morsel_kernels_float_conv, .work = morsel_work_float_conv, .check = morsel_check_float_conv,
-     .prepare = morsel_prepare_float_conv, .run_rows = morsel_run_float_conv);
+     .prepare = morsel_prepare_float_conv, .run_rows = morsel_run_float_conv, .run_pictures = morsel_run_pictures);
 KIND(morsel_kind_range, "range", 1, FLOATS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_range), 0, .kernels = morsel_kernels_range,
      .work = morsel_work_elements, .check = morsel_check_range_step, .prepare = morsel_prepare_range, .run = morsel_run_range);
 KIND(morsel_kind_factors, "factors", 1, FLOATS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_factors), 0,
@@ -81,10 +83,10 @@ KIND(morsel_kind_quantize, "quantize", 2, FLOATS, FOUND, 0, NONE, 0, sizeof(stru
      .run = morsel_run_quantize);
 KIND(morsel_kind_dynamic_conv, "dynamic_conv", 2, FOUND, FLOATS, 0, NUMBERED, CONV_SUMS, sizeof(struct morsel_blob_conv), 0, NUMBERS,
      .kernels = morsel_kernels_conv, .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv,
-     .run_rows = morsel_run_conv);
+     .run_rows = morsel_run_conv, .run_pictures = morsel_run_pictures);
 KIND(morsel_kind_dynamic_depthwise, "dynamic_depthwise", 2, FOUND, FLOATS, 0, NUMBERED, CONV_SUMS, sizeof(struct morsel_blob_conv), 0,
      NUMBERS, .kernels = morsel_kernels_depthwise, .work = morsel_work_conv, .check = morsel_check_conv, .prepare = morsel_prepare_conv,
-     .run_rows = morsel_run_conv);
+     .run_rows = morsel_run_conv, .run_pictures = morsel_run_pictures);
 KIND(morsel_kind_dynamic_fc, "dynamic_fc", 2, FOUND, FLOATS, 0, NONE, FC_SUMS, sizeof(struct morsel_blob_fc), 0, NUMBERS,
      .kernels = morsel_kernels_fc, .work = morsel_work_fc, .check = morsel_check_fc, .prepare = morsel_prepare_fc, .run = morsel_run_fc);
 KIND(morsel_kind_lookup, "lookup", 1, INTEGERS, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_lookup), 0, .kernels = morsel_kernels_lookup,

@@ -36,5 +36,5 @@ const struct morsel_kind *const morsel_kinds[MORSEL_KINDS] = {
 };
 
 const struct morsel_way *const morsel_ways[MORSEL_WAYS] = {
-    [MORSEL_MODE_GROUP] = &morsel_way_groups, [MORSEL_MODE_CHAIN] = &morsel_way_tasks};
+    [MORSEL_MODE_GROUP] = &morsel_way_groups, [MORSEL_MODE_CHAIN] = &morsel_way_tasks, [MORSEL_WAY_RULES] = &morsel_way_rules};
 #endif

@@ -39,6 +39,9 @@ void morsel_plan_room(const struct morsel_session *session);
  * holds of a chain. */
 uint32_t morsel_spare_bytes(const struct morsel_model *model);
 
+/* As many bands at once as tasks are wanted and there is room for behind the planned arena. */
+void morsel_count_bands(struct morsel_session *session, size_t room);
+
 /* What one more task takes for itself, of rings and scratch: the most of any group or step. */
 uint32_t morsel_band_bytes(const struct morsel_model *model);
 

@@ -222,7 +222,10 @@ static uint32_t make_chain(struct morsel_moves *plan, uint32_t first) {
 const struct morsel_way morsel_way_tasks = {.run = morsel_run_chain,
                                             .make = make_chain,
                                             .cut = morsel_cut_by_channels,
-                                            .share = morsel_share_steps};
+                                            .share = morsel_share_steps,
+                                            .bands = morsel_count_bands,
+                                            .steps = morsel_run_shares,
+                                            .start = morsel_start_tasks};
 
 int morsel_plan_chains(const struct morsel_session *session) {
     struct morsel_moves plan = {session, NULL};

@@ -115,7 +115,7 @@ static void fetch_border(const struct share *s, int others) {
     }
 }
 
-static void run_steps(void *entry, uint32_t task) {
+void morsel_run_shares(void *entry, uint32_t task) {
     const struct morsel_entry *e = entry;
     uint32_t count = morsel_call_at(e->session, e->first)->count;
     struct share s;
@@ -132,7 +132,29 @@ static void run_steps(void *entry, uint32_t task) {
     }
 }
 
+void morsel_start_tasks(const struct morsel_call *call) {
+    if (!call->own_padding_row) morsel_fill_padding_row(call, morsel_call_padding_row(call));
+}
+
 /* --- The schedule --- */
+
+/* The steps of an entry that is one task. */
+static void run_steps(void *entry, uint32_t task) {
+    const struct morsel_entry *e = entry;
+    uint32_t count = morsel_call_at(e->session, e->first)->count;
+    (void)task;
+    for (uint32_t k = 0; k < count; k++) {
+        const struct morsel_call *call = morsel_call_at(e->session, e->first + k);
+        const struct morsel_kind *kind = morsel_kinds[call->kind];
+        if (kind->run_pictures) kind->run_pictures(call);
+        else morsel_run_units(call, 0, 0, call->units);
+    }
+}
+
+static morsel_task *task_of(const struct morsel_call *call) {
+    if (call->mode != MORSEL_MODE_STEPS) return morsel_ways[call->mode]->run;
+    return call->tasks > 1 ? morsel_ways[MORSEL_MODE_CHAIN]->steps : run_steps;
+}
 
 /* As the caller, who hands tasks to parallel_for; or as one of the tasks of a single parallel_for, that wait for one another between
  * entries. */
@@ -141,9 +163,9 @@ static void run_entries(const struct morsel_session *session, uint32_t task) {
     struct morsel_entry entry = {session, 0};
     for (uint32_t count; entry.first < session->step_count; entry.first += count) {
         const struct morsel_call *call = morsel_call_at(session, entry.first);
-        morsel_task *run = call->mode == MORSEL_MODE_STEPS ? run_steps : morsel_ways[call->mode]->run;
+        morsel_task *run = task_of(call);
         count = call->count;
-        if (task == CALLER && !call->own_padding_row) morsel_fill_padding_row(call, morsel_call_padding_row(call));
+        if (task == CALLER && call->tasks > 1) morsel_ways[MORSEL_MODE_CHAIN]->start(call);
         if (task != CALLER && entry.first) options->barrier(options->parallel_ctx, options->tasks, task);
         if (task == CALLER && call->tasks > 1) options->parallel_for(options->parallel_ctx, call->tasks, run, &entry);
         else if (task == CALLER || task < call->tasks) run(&entry, task == CALLER ? 0 : task);

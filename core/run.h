@@ -11,6 +11,10 @@ struct morsel_entry {
     uint32_t first; /* step */
 };
 
+/* Tasks of steps by themselves, before which one padding row is filled for all where they have none of their own. */
+void morsel_run_shares(void *entry, uint32_t task);
+void morsel_start_tasks(const struct morsel_call *call);
+
 /* Tasks of a group and of a chain. */
 void morsel_run_group(void *entry, uint32_t task);
 void morsel_run_chain(void *entry, uint32_t task);
@@ -50,6 +54,9 @@ void morsel_run_range(const struct morsel_call *call, const union morsel_args *a
 void morsel_run_factors(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_quantize(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_concat(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+
+/* All of a step with a window, in one task. */
+void morsel_run_pictures(const struct morsel_call *call);
 
 /* What a step with a window reads and writes, whole. */
 void morsel_whole_pictures(const struct morsel_call *call, struct morsel_held *x, struct morsel_held *y);

@@ -112,6 +112,14 @@ void morsel_whole_pictures(const struct morsel_call *call, struct morsel_held *x
     x->first = y->first = 0;
 }
 
+void morsel_run_pictures(const struct morsel_call *call) {
+    struct morsel_held x, y;
+    uint8_t *padding_row = morsel_call_padding_row(call);
+    morsel_fill_padding_row(call, padding_row);
+    morsel_whole_pictures(call, &x, &y);
+    morsel_run_rows(call, &x, &y, padding_row, 0, 0, call->units);
+}
+
 /* --- Calls of kernels, which core/kinds.c names --- */
 
 void morsel_run_conv(const struct morsel_call *call, const union morsel_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {

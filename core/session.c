@@ -19,8 +19,7 @@ static enum morsel_error take_options(struct morsel_options *own, const struct m
     return own->flags ? MORSEL_ERR_OPTIONS : MORSEL_OK;
 }
 
-/* As many bands at once as tasks are wanted and there is room for behind the planned arena. */
-static void count_bands(struct morsel_session *session, size_t room) {
+void morsel_count_bands(struct morsel_session *session, size_t room) {
     session->bands = 1;
     session->spare_bytes = morsel_spare_bytes(session->model);
     session->band_bytes = morsel_band_bytes(session->model);
@@ -28,7 +27,7 @@ static void count_bands(struct morsel_session *session, size_t room) {
         size_t more = (room - session->spare_bytes) / session->band_bytes;
         session->bands = more < session->options.tasks - 1 ? (uint32_t)more + 1 : session->options.tasks;
     }
-    if (session->options.tasks < 2 || (session->band_bytes && session->bands < session->options.tasks)) session->options.barrier = NULL;
+    if (session->band_bytes && session->bands < session->options.tasks) session->options.barrier = NULL;
 }
 
 /* Where the arena lies, of which `arena` has to hold all that has no block of its own. */
@@ -43,7 +42,9 @@ static enum morsel_error take_blocks(struct morsel_session *session, const struc
     session->arena = arena;
     session->fast = options->fast ? options->fast : session->arena + morsel_fast_from(h);
     session->behind = session->arena + own;
-    count_bands(session, arena_bytes - own);
+    session->bands = 1;
+    if (options->tasks > 1) morsel_ways[MORSEL_MODE_CHAIN]->bands(session, arena_bytes - own);
+    else session->options.barrier = NULL;
     return MORSEL_OK;
 }
 

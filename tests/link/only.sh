@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # only.sh: an app that is linked with the table of kinds of `convert --c` (only.c) gives the bytes that it gives with all of them, has the kernels
 # of those kinds and no others, and refuses networks of other kinds as it opens them. The same with the library for few instruction sets
-# (ISA=), as one file, and with the kinds of two networks. What is linked of the library is printed in bytes.
+# (ISA=), as one file, and with the kinds of two networks. What is linked of the library is printed in bytes, and has limits.
 # MORSEL is the tool [build/morsel], CC the compiler. Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
 cd "$(dirname "$0")/../.." || exit 1
 work=build/link/only
@@ -69,8 +69,8 @@ link() {
     fi
     bytes=$(linked "$program".map)
 }
-kinds() { nm "$1" | sed -n 's/.* morsel_kind_\([a-z_]*\)$/\1/p' | grep -vx -e reach -e streams | sort; }
-uses() { sed -n 's/^#define MORSEL_USE_//p' "$1" | tr 'A-Z' 'a-z' | grep -vx groups | sort; }
+kinds() { nm "$1" | sed -n 's/.* morsel_kind_\([a-z_]*\)$/\1/p' | grep -vx -e base -e reach -e streams | sort; }
+uses() { sed -n 's/^#define MORSEL_USE_//p' "$1" | tr 'A-Z' 'a-z' | grep -vx -e groups -e rules | sort; }
 # lacks PROGRAM PATTERN: kernels whose names are such, which the program with all has.
 lacks() {
     nm "$1" >$work/symbols && nm $work/mlp/all | grep -qE " morsel_([a-z0-9_]*_)?($2)\$" || return
@@ -159,14 +159,16 @@ other() { # NAME PREFIX RUNNER OPTIONS-OF-THE-LINKER MAKE'S VARIABLES...
         # shellcheck disable=SC2086
         link "$name" $kind $work/"$name"/libmorsel.a $work/$kind/net_use.c $uses || continue
         echo "    $name, $kind: $bytes bytes"
+        most=$(echo "$limits" | sed -n "s/.*$kind=\([0-9]*\).*/\1/p")
+        check "$name, $kind: at most $most bytes" test "$bytes" -le "$most"
         [ -n "$runner" ] || continue
         command -v "${runner%% *}" >/dev/null || { echo "skip only $name, $kind runs: no ${runner%% *}"; continue; }
         $runner $work/$kind/"$name" >$work/$kind/other.txt
         check "$name, $kind: the same bytes" cmp $work/$kind/few.txt $work/$kind/other.txt
     done
 }
-uses=
+uses= limits="mlp=56320 mobile=93184"
 other arm64-dotprod aarch64-linux-gnu- "qemu-aarch64 -cpu cortex-a76" -static ISA=dotprod
-uses=-DMORSEL_ONE_TASK
+uses=-DMORSEL_ONE_TASK limits="mlp=13312 mobile=22528"
 other cortex-m7 arm-none-eabi- "" "-mcpu=cortex-m7 -mthumb --specs=nosys.specs -Wno-error" OPT=-Os CFLAGS="-mcpu=cortex-m7 -mthumb"
 exit $status

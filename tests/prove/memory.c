@@ -49,7 +49,7 @@ void prove_bands(uint64_t arena_bytes, uint32_t task) {
     m.opened = MORSEL_OPENED;
     s.model = &m;
     prove_assume(arena_bytes >= h.arena_bytes & s.options.tasks >= 1 & s.options.tasks <= MORSEL_MOST_TASKS);
-    count_bands(&s, arena_bytes - h.arena_bytes);
+    morsel_count_bands(&s, arena_bytes - h.arena_bytes);
     prove_assert(s.bands >= 1 & s.bands <= s.options.tasks);
     prove_assume(task >= 1 & task < s.bands);
     prove_assert((wide)task * any_band <= ((wide)s.bands - 1) * any_band);

@@ -213,15 +213,18 @@ static void put_use(FILE *out, const char *before, uint32_t kind) {
 /* The kinds of the steps of all variants. */
 static void put_uses(FILE *out, const uint8_t *blob, size_t bytes) {
     struct morsel_model model, variant;
-    bool used[MORSEL_STEP_KIND_COUNT] = {false}, groups = false, open = !morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM);
+    bool used[MORSEL_STEP_KIND_COUNT] = {false}, groups = false, rules = false,
+         open = !morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM);
     for (uint32_t v = 0; open && v < morsel_variant_count(&model); v++) {
         if (morsel_open_variant(&variant, &model, v, MORSEL_SKIP_CHECKSUM)) continue;
         for (uint32_t i = 0; i < morsel_blob_header(&variant)->steps.count; i++) used[morsel_blob_step(&variant, i)->kind] = true;
         groups |= morsel_blob_header(&variant)->groups.count > 0;
+        rules |= morsel_blob_header(&variant)->picture.count || morsel_has_answer(morsel_blob_header(&variant));
     }
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++)
         if (used[kind]) put_use(out, "#define", kind);
     if (groups) fprintf(out, "#define MORSEL_USE_GROUPS\n");
+    if (rules) fprintf(out, "#define MORSEL_USE_RULES\n");
 }
 
 static void put_use_header(FILE *out, const uint8_t *blob, size_t bytes) {
@@ -242,7 +245,7 @@ static void put_use_source(FILE *out, const uint8_t *blob, size_t bytes) {
     fprintf(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\nstruct morsel_kind;\nstruct morsel_way;\n");
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++)
         fprintf(out, "extern const struct morsel_kind morsel_kind_%s;\n", morsel_kinds[kind]->name);
-    fprintf(out, "extern const struct morsel_way morsel_way_groups;\nextern const struct morsel_way morsel_way_tasks;\n");
+    fprintf(out, "extern const struct morsel_way morsel_way_groups, morsel_way_tasks, morsel_way_rules;\n");
     fprintf(out, "extern const struct morsel_kind *const morsel_kinds[%d];\n", MORSEL_KINDS);
     fprintf(out, "extern const struct morsel_way *const morsel_ways[%d];\n\n", MORSEL_WAYS);
     fprintf(out, "const struct morsel_kind *const morsel_kinds[%d] = {\n    0,\n", MORSEL_KINDS);
@@ -253,6 +256,7 @@ static void put_use_source(FILE *out, const uint8_t *blob, size_t bytes) {
     fprintf(out, "};\n\nconst struct morsel_way *const morsel_ways[%d] = {\n    0,\n", MORSEL_WAYS);
     fprintf(out, "#ifdef MORSEL_USE_GROUPS\n    &morsel_way_groups,\n#else\n    0,\n#endif\n");
     fprintf(out, "#ifdef MORSEL_ONE_TASK\n    0,\n#else\n    &morsel_way_tasks,\n#endif\n");
+    fprintf(out, "#ifdef MORSEL_USE_RULES\n    &morsel_way_rules,\n#else\n    0,\n#endif\n");
     fprintf(out, "};\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }
 
