@@ -23,11 +23,34 @@ static inline void copy_floats(float *to, const float *from, uint32_t n) {
     else memcpy(to, from, n * sizeof *to);
 }
 
+/* What becomes of steps: as `x ^ 0x80` and `x + 0x80` end in the same byte, the zero point and how bytes are stored are one number. */
+struct steps {
+    float low, high;
+    uint32_t add;
+};
+
+static inline struct steps steps_of(const struct morsel_output *y, int32_t zero) {
+    struct steps s = {(float)(y->out_min - zero), (float)(y->out_max - zero), (uint32_t)zero + y->qparams.sign_flip};
+    return s;
+}
+
+static inline uint8_t byte_of(float v, const struct steps *s) {
+    return (uint8_t)((uint32_t)morsel_round(clamp(v, s->low, s->high)) + s->add);
+}
+
 void morsel_store_steps(const struct morsel_output *y, size_t i, uint32_t n, const float *v, int32_t zero) {
     uint8_t bytes[LANES];
-    float low = (float)(y->out_min - zero), high = (float)(y->out_max - zero);
-    for (uint32_t o = 0; o < LANES; o++)
-        bytes[o] = (uint8_t)((uint32_t)(morsel_round(clamp(v[o], low, high)) + zero) ^ y->qparams.sign_flip);
+    const struct steps s = steps_of(y, zero);
+    for (uint32_t o = 0; o < LANES; o++) bytes[o] = byte_of(v[o], &s);
+    copy_bytes((uint8_t *)y->data + i, bytes, n);
+}
+
+/* Of morsel_store_sums(), with nothing beside: in one loop, which keeps all in registers. */
+static void store_bytes(const struct morsel_output *y, size_t i, uint32_t n, const uint32_t *restrict sums, const int32_t *restrict bias,
+                        const float *restrict multiplier) {
+    uint8_t bytes[LANES];
+    const struct steps s = steps_of(y, y->qparams.zero);
+    for (uint32_t o = 0; o < LANES; o++) bytes[o] = byte_of((float)morsel_signed(sums[o] + (uint32_t)bias[o]) * multiplier[o], &s);
     copy_bytes((uint8_t *)y->data + i, bytes, n);
 }
 
@@ -37,6 +60,10 @@ void morsel_store_sums(const struct morsel_output *y, size_t i, uint32_t n, cons
     const int32_t *bias = c->bias + channel, *total = (const int32_t *)with_bias; /* the same bits: sums wrap */
     const float *multiplier = c->multiplier + channel;
     float v[LANES];
+    if (!y->qparams.is_float && !c->float_bias) {
+        store_bytes(y, i, n, sums, bias, multiplier);
+        return;
+    }
     for (uint32_t o = 0; o < LANES; o++) with_bias[o] = sums[o] + (uint32_t)bias[o];
     for (uint32_t o = 0; o < LANES; o++) v[o] = (float)total[o] * multiplier[o];
     for (uint32_t o = 0; c->float_bias && o < LANES; o++) v[o] = v[o] + c->float_bias[channel + o];
