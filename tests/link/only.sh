@@ -105,6 +105,15 @@ done
 # MORSEL_ERR_STEP at a step of MORSEL_PART_STEP.
 check "an unknown kind is refused" grep -q 'other: error 14 part 2 index 0,' $work/mlp/few.txt
 check "groups are refused where a table has none" grep -q 'other: error 14 part 0 index 0,' $work/mobile/few.txt
+# The same steps, and a picture rule beside them: refused where the table is of a network without, opened where it is not.
+networks ruled models/cifar10/network.onnx models/cifar10/network.onnx
+if "$morsel" convert models/cifar10/network.onnx -o $work/ruled/other.morsel --c $work/ruled/other.c --picture models/cifar10/picture.json >$work/log 2>&1 &&
+    link few ruled build/libmorsel.a $work/ruled/net_use.c && $work/ruled/few >$work/ruled/few.txt &&
+    link with ruled build/libmorsel.a $work/ruled/other_use.c && $work/ruled/with >$work/ruled/with.txt; then
+    check "rules are refused where a table has none" grep -q 'other: error 14 part 0 index 0,' $work/ruled/few.txt
+    check "rules are opened where it has" grep -q 'other: error 0 ' $work/ruled/with.txt
+    check "no check of answers" lacks $work/mobile/few check_answer
+else fail "rules"; fi
 check "where it has, a network without is opened" grep -q 'other: error 0 ' $work/stream/few.txt
 check "no groups" lacks $work/mobile/few run_group
 for kernel in depthwise_rows softmax resize unary binary mean matmul_rows gather; do # products of vectors may go by convolutions

@@ -75,11 +75,22 @@ native=$(uname -m)
 for v in 10 11 12 13 14; do try "$native" gcc-$v gcc-$v : $hosted gcc-$v; done
 for v in 14 15 16 17 18 19; do try "$native" clang-$v clang-$v : $hosted clang-$v; done
 try i686 gcc gcc-i686-linux-gnu : $hosted i686-linux-gnu-gcc -msse2 -mfpmath=sse
+# beside TARGET PACKAGES RUNNER GCC LINKER CLANG...: by clang, which wants nothing of the target. LINKER makes the program of it with the C library
+# of PACKAGES, which are there where GCC is; else the library is compiled alone.
+beside() {
+    name=$1 packages=$2 by=$3 rest=$5 port=$hosted
+    command -v "$4" >/dev/null || { port='' rest=''; }
+    shift 5
+    freestanding="-ffreestanding -isystem tests/link/include"
+    try "$name" clang "clang $packages" "$by" "$port" "$@"
+    rest='' freestanding=''
+}
+beside i686 gcc-i686-linux-gnu : i686-linux-gnu-gcc "i686-linux-gnu-gcc -msse2 -mfpmath=sse" clang --target=i686-linux-gnu -msse2
 linux() { # TARGET PREFIX RUNNER LIBC OPTIONS...
     name=$1 prefix=$2 by=$3:qemu-user libc=$4
     shift 4
     try "$name" gcc "gcc-$prefix $libc" "$by" $hosted "$prefix-gcc" "$@"
-    try "$name" clang "clang gcc-$prefix $libc" "$by" $hosted clang --target="$prefix" "$@"
+    beside "$name" "gcc-$prefix $libc" "$by" "$prefix-gcc" "clang --target=$prefix $*" clang --target="$prefix" "$@"
 }
 linux arm64 aarch64-linux-gnu qemu-aarch64 libc6-dev-arm64-cross
 linux armv7 arm-linux-gnueabihf qemu-arm libc6-dev-armhf-cross
@@ -126,10 +137,15 @@ try wasm32 clang "clang lld" "node $here/wasm.js:nodejs" $here/wasm.c clang --ta
 freestanding='' link=-static
 export WINEPREFIX="$PWD/$work/wine" WINEDEBUG=-all
 try "x86_64, Windows" gcc gcc-mingw-w64-x86-64 "wine:wine64" $hosted x86_64-w64-mingw32-gcc
+beside "x86_64, Windows" gcc-mingw-w64-x86-64 wine:wine64 x86_64-w64-mingw32-gcc x86_64-w64-mingw32-gcc clang --target=x86_64-w64-mingw32
 freestanding="-ffreestanding -isystem tests/link/include"
 while read -r target _; do
     case $target in '#'* | wasm32-*) ;; *) try "$target" clang clang "" "" clang --target="$target" ;; esac
 done <tests/package/targets.txt
+while read -r abi target options; do
+    # shellcheck disable=SC2086
+    case $abi in '#'*) ;; *) try "Android, $abi" clang clang "" "" clang --target="${target}21" $options ;; esac
+done <tools/package/aar/abis.txt
 [ $status -eq 0 ] || echo "portability: a row fails" >&2
 [ $rows -gt 0 ] || { echo "portability: no row is called so: $patterns" >&2; status=1; }
 exit $status
