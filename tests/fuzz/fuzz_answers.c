@@ -20,6 +20,7 @@
 enum { ARENA_MOST = 1 << 20, WORK_MOST = 1 << 20, GUARD = 4096, NOBODYS = 0x55, CAPS = 16, OUTPUT_MOST = 1 << 16 };
 
 static unsigned long long honest, lying; /* blobs that were run */
+static unsigned long long parted;        /* runs in two blocks */
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     return seed_any_blob(seed, bytes, capacity);
@@ -34,8 +35,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigne
 }
 
 int fuzz_report(unsigned long long runs) {
-    printf("   %llu honest blobs and %llu others were run\n", honest, lying);
-    return runs < 1000 || (honest > runs / 20 && lying);
+    printf("   %llu honest blobs and %llu others were run; in two blocks %llu times\n", honest, lying, parted);
+    return runs < 1000 || (honest > runs / 20 && lying && parted);
 }
 
 /* --- The arena between two guards ------------------------------------------------------------------------------------ */
@@ -44,7 +45,7 @@ int fuzz_report(unsigned long long runs) {
 void __asan_poison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
 void __asan_unpoison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
 
-static _Alignas(MORSEL_ALIGNMENT) uint8_t memory[GUARD + ARENA_MOST + GUARD];
+static _Alignas(MORSEL_ALIGNMENT) uint8_t memory[GUARD + ARENA_MOST + GUARD], fast[GUARD + ARENA_MOST + GUARD];
 static uint8_t *const arena = memory + GUARD;
 static uint8_t untouched[GUARD];
 
@@ -109,12 +110,30 @@ static void take(struct answer *answer, const struct morsel_session *session) {
     }
 }
 
+/* What the plan has in fast memory is a block of its own where there are tasks, and nothing writes beside that. */
+static void lend_fast(struct morsel_options *options, uint32_t bytes) {
+    if (!bytes || options->tasks < 2) return;
+    memset(fast, NOBODYS, GUARD);
+    memset(fast + GUARD + bytes, NOBODYS, GUARD);
+    options->fast = fast + GUARD;
+    options->fast_bytes = bytes;
+    parted++;
+}
+
+static void check_fast(const struct morsel_options *options) {
+    if (!options->fast || (!memcmp(fast, untouched, GUARD) && !memcmp(fast + GUARD + options->fast_bytes, untouched, GUARD))) return;
+    fprintf(stderr, "a run wrote beside its fast memory\n");
+    abort();
+}
+
 /* `turns`: NULL, or counts those of a watched run. */
 static void run(struct answer *answer, const struct morsel_model *model, uint32_t cpu, uint32_t tasks, uint64_t *turns) {
     struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu, .tasks = tasks, .parallel_for = backwards};
     struct morsel_session session;
     uint32_t bytes = morsel_arena_bytes_for(model, tasks);
     if (!bytes || bytes > ARENA_MOST) bytes = morsel_arena_bytes(model);
+    lend_fast(&options, morsel_arena_fast_bytes(model));
+    bytes -= (uint32_t)options.fast_bytes;
     guard(bytes);
     if (morsel_session_open(&session, model, arena, bytes, &options)) abort();
     if (turns && morsel_session_watch(&session, count_turn, turns)) abort();
@@ -122,6 +141,7 @@ static void run(struct answer *answer, const struct morsel_model *model, uint32_
     if (morsel_run(&session)) abort();
     take(answer, &session);
     check_guards(bytes);
+    check_fast(&options);
 }
 
 static void same(const struct answer *a, const struct answer *b, uint32_t cpu, uint32_t tasks) {
