@@ -9,6 +9,7 @@
  * those of the CPU's own kernels, of blobs that state of their weights what is true.
  */
 #include "core/blob.h"
+#include "core/call.h"
 #include "fuzz.h"
 #include "seed_stream.h"
 
@@ -145,8 +146,21 @@ static void own(uint8_t *owned, uint32_t start, uint32_t bytes) {
     memset(owned + start, 1, bytes);
 }
 
-/* Which bytes of the arena are anybody's: step slots, tensors and rings, scratch, and all behind the plan, which is for further tasks. */
-static uint8_t *owned_bytes(const struct morsel_model *model, uint32_t bytes) {
+static void own_rooms(const struct morsel_session *session, uint8_t *owned) {
+    for (uint32_t i = 0, last; i < session->step_count; i = last + 1) {
+        const struct morsel_call *entry = morsel_call_at(session, i);
+        last = i + entry->count - 1u;
+        for (uint32_t k = i; k <= last; k++) {
+            const struct morsel_room *room = morsel_args_room(&morsel_call_at(session, k)->args, morsel_call_at(session, k)->kind);
+            if (room && room->bytes) own(owned, (uint32_t)(room->data - session->arena), room->bytes * entry->tasks);
+        }
+    }
+}
+
+/* Which bytes of the arena are anybody's: step slots, tensors and rings, scratch, what kernels are lent, and all behind the plan, which is
+ * for further tasks. */
+static uint8_t *owned_bytes(const struct morsel_session *session, uint32_t bytes) {
+    const struct morsel_model *model = session->model;
     const struct morsel_blob_header *h = morsel_blob_header(model);
     uint8_t *owned = calloc(bytes + 1, 1);
     if (!owned) exit(3);
@@ -158,6 +172,7 @@ static uint8_t *owned_bytes(const struct morsel_model *model, uint32_t bytes) {
     for (uint32_t i = 0; i < h->steps.count; i++)
         if (morsel_blob_step(model, i)->scratch_bytes)
             own(owned, morsel_blob_step(model, i)->scratch_offset, morsel_blob_step(model, i)->scratch_bytes);
+    own_rooms(session, owned);
     return owned;
 }
 
@@ -170,7 +185,7 @@ static void poison(uint8_t *arena, const uint8_t *owned, uint32_t bytes) {
 
 /* Nobody writes what is nobody's, and under the sanitizer nobody reads it. */
 static void run_fenced(const struct morsel_session *session, uint8_t *arena, uint32_t bytes) {
-    uint8_t *owned = owned_bytes(session->model, bytes);
+    uint8_t *owned = owned_bytes(session, bytes);
     poison(arena, owned, bytes);
     if (morsel_run(session)) abort();
     if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(arena, bytes);
