@@ -57,6 +57,46 @@ static int detections_fit(const struct morsel_check *c, const struct morsel_blob
     return rule->head == MORSEL_HEAD_SSD && rule->anchors == shape.candidates && rule->anchors <= (words - (uint32_t)sizeof *rule / 4) / 4;
 }
 
+/* Whether an output has maps of so many channels; and where channels are last in memory, those are the dimension behind the images. */
+static int maps_fit(const struct morsel_check *c, const struct morsel_blob_answer *rule, uint32_t channels) {
+    const struct morsel_blob_io *io = output_of(c, rule->output);
+    const struct morsel_blob_tensor *t = &c->tensors[io->tensor];
+    struct morsel_map_shape shape = morsel_map_shape(rule->flags, io->onnx_rank, io->onnx_dims);
+    if (!shape.images || shape.channels != channels || t->type == MORSEL_INT32) return 0;
+    if (shape.height > MORSEL_ANSWER_MAP_SIDE || shape.width > MORSEL_ANSWER_MAP_SIDE) return 0;
+    if (t->layout != MORSEL_CHANNELS_LAST || t->rank < 3) return 1;
+    return t->dims[0] == shape.images && t->dims[t->rank - 1] == io->onnx_dims[1];
+}
+
+static int segmentation_fits(const struct morsel_check *c, const struct morsel_blob_answer *rule) {
+    int known = rule->head == MORSEL_HEAD_SCORES || rule->head == MORSEL_HEAD_INDICES;
+    return known && rule->classes - 1 < MORSEL_NO_CLASS && maps_fit(c, rule, rule->head == MORSEL_HEAD_INDICES ? 1 : rule->classes);
+}
+
+/* Of a layout that has channels last, memory has the images in front. */
+static int images_fit(const struct morsel_check *c, uint32_t output, uint32_t images) {
+    const struct morsel_blob_tensor *t = &c->tensors[output_of(c, output)->tensor];
+    if (!images || t->type == MORSEL_INT32) return 0;
+    return t->layout != MORSEL_CHANNELS_LAST || t->rank < 3 || t->dims[0] == images;
+}
+
+static int points_fit(const struct morsel_check *c, const struct morsel_blob_answer *rule) {
+    const struct morsel_blob_io *io = output_of(c, rule->output);
+    if (!rule->classes || !positive(rule->scale[0]) || !positive(rule->scale[1])) return 0;
+    if (rule->head == MORSEL_HEAD_HEATMAPS) return maps_fit(c, rule, rule->classes);
+    if (rule->head != MORSEL_HEAD_COORDINATES) return 0;
+    return images_fit(c, rule->output, morsel_points_shape(rule->flags, rule->classes, io->onnx_rank, io->onnx_dims).images);
+}
+
+static int kind_fits(const struct morsel_check *c, const struct morsel_blob_answer *rule, uint32_t words) {
+    if (rule->kind == MORSEL_ANSWER_DETECTIONS) return detections_fit(c, rule, words);
+    if (rule->kind == MORSEL_ANSWER_SEGMENTATION) return segmentation_fits(c, rule);
+    if (rule->kind == MORSEL_ANSWER_POINTS) return points_fit(c, rule);
+    const struct morsel_blob_io *io = output_of(c, rule->output);
+    if (rule->kind == MORSEL_ANSWER_CLASSES) return images_fit(c, rule->output, morsel_classes_images(io->onnx_rank, io->onnx_dims));
+    return images_fit(c, rule->output, morsel_embedding_images(io->onnx_rank, io->onnx_dims));
+}
+
 enum morsel_error morsel_check_answer(const struct morsel_check *c) {
     const struct morsel_blob_header *h = c->header;
     if (!morsel_has_answer(h)) return MORSEL_OK;
@@ -65,7 +105,7 @@ enum morsel_error morsel_check_answer(const struct morsel_check *c) {
     int known = rule->kind >= MORSEL_ANSWER_CLASSES && rule->kind < MORSEL_ANSWER_COUNT && !(rule->flags & ~MORSEL_ANSWER_FLAGS);
     if (!known || rule->output >= h->outputs.count || rule->most - 1 >= MORSEL_ANSWER_MOST || !fraction(rule->threshold))
         return MORSEL_ERR_ANSWER;
-    return rule->kind != MORSEL_ANSWER_DETECTIONS || detections_fit(c, rule, h->answer.count) ? MORSEL_OK : MORSEL_ERR_ANSWER;
+    return kind_fits(c, rule, h->answer.count) ? MORSEL_OK : MORSEL_ERR_ANSWER;
 }
 
 static enum morsel_error check_rules(const struct morsel_check *c, uint32_t index) {

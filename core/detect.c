@@ -205,18 +205,16 @@ uint32_t morsel_boxes_by_rule(const struct morsel_blob_picture *rule, const stru
 
 enum morsel_error morsel_detect(const struct morsel_session *session, const struct morsel_frame *frame, uint32_t image,
                                 struct morsel_box *boxes, size_t capacity, uint32_t *count) {
-    const struct morsel_blob_answer *rule = session ? morsel_answer_rule(session->model) : NULL;
+    const struct morsel_blob_answer *rule;
     struct morsel_view boxes_of, scores_of;
     if (!boxes || !count) return MORSEL_ERR_ARGUMENT;
-    enum morsel_error error = morsel_output(session, rule ? rule->output : 0, &boxes_of);
+    enum morsel_error error = morsel_answer_of(session, MORSEL_ANSWER_DETECTIONS, &rule, &boxes_of);
     if (error) return error;
-    if (!rule || rule->kind != MORSEL_ANSWER_DETECTIONS) return MORSEL_ERR_ANSWER;
     error = morsel_output(session, rule->scores, &scores_of);
     float nowhere[2];
     if (!error && frame) error = morsel_frame_points(session->model, frame, nowhere, 0);
     if (!error) error = morsel_detect_by_rule(rule, &boxes_of, &scores_of, image, boxes, capacity, count);
     if (error || !frame) return error;
-    const struct morsel_blob_picture *picture = morsel_blob_at(session->model, morsel_blob_header(session->model)->picture.offset);
-    *count = morsel_boxes_by_rule(picture, frame, boxes, *count);
+    *count = morsel_boxes_by_rule(morsel_picture_rule(session->model), frame, boxes, *count);
     return MORSEL_OK;
 }

@@ -46,21 +46,32 @@ struct morsel_blob_text {
     uint32_t special, first, next;            /* tokens of each group */
 };
 
-/* How the outputs of a detector hold boxes: a line of numbers for each candidate, in one output or in two. */
+/* How outputs hold what is told of them. Of a detector it is a line of numbers for each candidate, in one output or in two. */
 enum morsel_head {
-    MORSEL_HEAD_YOLOV5 = 1,  /* centre x, centre y, width, height, whether there is anything, scores */
-    MORSEL_HEAD_YOLOV8 = 2,  /* centre x, centre y, width, height, scores */
-    MORSEL_HEAD_YOLOV10 = 3, /* x0, y0, x1, y1, score, class */
-    MORSEL_HEAD_SSD = 4      /* x0, y0, x1, y1, scores; with anchors how the centre moves, and the logarithm of how the sides grow */
+    MORSEL_HEAD_YOLOV5 = 1,     /* centre x, centre y, width, height, whether there is anything, scores */
+    MORSEL_HEAD_YOLOV8 = 2,     /* centre x, centre y, width, height, scores */
+    MORSEL_HEAD_YOLOV10 = 3,    /* x0, y0, x1, y1, score, class */
+    MORSEL_HEAD_SSD = 4,        /* x0, y0, x1, y1, scores; with anchors how the centre moves, and the logarithm of how the sides grow */
+    MORSEL_HEAD_SCORES = 5,     /* of a segmentation: a map of scores for each class */
+    MORSEL_HEAD_INDICES = 6,    /* of a segmentation: one map of classes' numbers */
+    MORSEL_HEAD_HEATMAPS = 7,   /* of points: a map for each, which is highest where the point is */
+    MORSEL_HEAD_COORDINATES = 8 /* of points: x, y of each, or x, y, p */
 };
 
-#define MORSEL_ANSWER_COLUMNS 1u    /* candidates are columns: an output is [numbers, candidates], and not [candidates, numbers] */
-#define MORSEL_ANSWER_SIGMOID 2u    /* scores become p by it */
-#define MORSEL_ANSWER_SOFTMAX 4u    /* or by this one, over all classes */
-#define MORSEL_ANSWER_BACKGROUND 8u /* class 0 is none */
-#define MORSEL_ANSWER_Y_FIRST 16u   /* y0, x0, y1, x1; of anchors, too */
-#define MORSEL_ANSWER_FLAGS 31u
-#define MORSEL_ANSWER_MOST 65536u /* of `most` */
+/* Candidates are columns: an output is [numbers, candidates], and not [candidates, numbers]. Of maps: it is [channels, height, width], and
+ * not [height, width, channels]. */
+#define MORSEL_ANSWER_COLUMNS 1u
+#define MORSEL_ANSWER_SIGMOID 2u     /* scores become p by it */
+#define MORSEL_ANSWER_SOFTMAX 4u     /* or by this one, over all classes */
+#define MORSEL_ANSWER_BACKGROUND 8u  /* class 0 is none */
+#define MORSEL_ANSWER_Y_FIRST 16u    /* y0, x0, y1, x1; of anchors, too */
+#define MORSEL_ANSWER_NEAREST 32u    /* maps: a pixel has the class of the cell that it lies in; else scores are interpolated */
+#define MORSEL_ANSWER_QUARTER 64u    /* heat maps: a point stands a quarter of a cell from the highest one, towards the higher neighbour */
+#define MORSEL_ANSWER_CENTRE 128u    /* heat maps: a cell stands for its centre, not for its top left corner */
+#define MORSEL_ANSWER_NORMALIZE 256u /* of an embedding: it is divided by its length */
+#define MORSEL_ANSWER_FLAGS 511u
+#define MORSEL_ANSWER_MOST 65536u     /* of `most` */
+#define MORSEL_ANSWER_MAP_SIDE 32768u /* of a map's height and width */
 
 /*
  * The answer rule: this record, and behind it float[anchors][4], of which nothing is asked. An output of a detector is [candidates,
@@ -69,17 +80,27 @@ enum morsel_head {
  * Candidate i has the class of its largest score, the first of equal ones. p is that score, and of YOLOv5 times the one before it. Of an
  * anchor (centre x, centre y, width, height) and the numbers d of a candidate it makes
  *     centre = anchor's centre + d * variance[0] * anchor's side,   side = anchor's side * exp(d * variance[1])
+ *
+ * Maps are [images, channels, height, width], [images, height, width, channels], or of one channel [images, height, width]. Channels, where
+ * they are last in memory, are the dimension behind the images. A segmentation has `classes` channels, or of INDICES one.
+ *
+ * Classes are [images, classes], with any 1 behind, or [classes]. Of a SOFTMAX a NaN among the scores leaves nothing to tell.
+ *
+ * An embedding is all of an output, or of rank 2 and more one for each of its first dimension.
+ *
+ * Points are `classes` heat maps, of which each point has its highest cell, the first of equal ones. Or they are [images, points, numbers],
+ * [images, numbers, points] with COLUMNS, with any 1 behind the images, or [images, points * numbers]; numbers are 2 or 3.
  */
 struct morsel_blob_answer {
     uint32_t kind;    /* enum morsel_answer */
-    uint32_t head;    /* DETECTIONS: enum morsel_head; else 0, and so is the rest but `flags`, `output`, `most`, `threshold` */
+    uint32_t head;    /* enum morsel_head: DETECTIONS YOLOV5..SSD, SEGMENTATION SCORES or INDICES, POINTS the last two; else 0 */
     uint32_t flags;   /* MORSEL_ANSWER_ */
     uint32_t output;  /* index into outputs; of detections the one with the boxes */
     uint32_t scores;  /* index of the output with the scores: the same, or another one that has them alone. YOLOV8 and SSD */
-    uint32_t classes; /* how many scores; YOLOV10: classes are below */
+    uint32_t classes; /* how many scores; YOLOV10, INDICES: classes are below. SEGMENTATION: 1..MORSEL_NO_CLASS; POINTS: how many */
     uint32_t anchors; /* 0, or SSD: one for each candidate */
     uint32_t most;    /* how many are told at most: 1..MORSEL_ANSWER_MOST */
-    float threshold;  /* those whose p is less are not told */
+    float threshold;  /* those whose p is less are not told. Of classes and points 0 tells all. Of one score a pixel class 1 begins at it */
     float iou;        /* of two of a class that share more of their union than this the better one is told; 1: both are */
     float scale[2];   /* x and y times these are pixels of the input */
     float variance[2];

@@ -2,19 +2,15 @@
 /*
  * Morsel runs int8 neural networks in memory that you hand it.
  *
- * A network is a read-only blob (written by `morsel convert`), used in place: const memory, flash, an mmap.
- * Everything that changes during a run lives in one arena that you own, whose size is known before the
- * program is built. The library allocates nothing, makes no thread, prints nothing and calls nothing
- * but memcpy, memmove, memset and memcmp.
+ * A network is a read-only blob (written by `morsel convert`), used in place: const memory, flash, an mmap. Everything that changes during
+ * a run lives in one arena that you own, whose size is known before the program is built. The library allocates nothing, makes no thread,
+ * prints nothing and calls nothing but memcpy, memmove, memset and memcmp.
  *
  *     static _Alignas(64) uint8_t arena[MODEL_ARENA_BYTES];
- *     struct morsel_model model;
- *     struct morsel_session session;
- *     struct morsel_view in, out;
+ *     struct morsel_model model; struct morsel_session session; struct morsel_view in, out;
  *     if (morsel_open(&model, blob, blob_bytes, 0)) ...
  *     if (morsel_session_open(&session, &model, arena, sizeof arena, NULL)) ...
- *     morsel_input(&session, 0, &in);
- *     morsel_output(&session, 0, &out);
+ *     morsel_input(&session, 0, &in); morsel_output(&session, 0, &out);
  *     morsel_quantize(&in, pixels, PIXELS);          // floats, in the order the ONNX graph states (often NCHW)
  *     morsel_run(&session);
  *     morsel_dequantize(&out, scores, CLASSES);
@@ -53,7 +49,6 @@ extern "C" {
 
 #define MORSEL_MAX_RANK 6   /* the largest number of dimensions of a tensor */
 #define MORSEL_ALIGNMENT 64 /* blobs and arenas start at a multiple of this many bytes */
-
 /* Bytes of stack that no function goes beyond, whatever the network: where there is nothing but plain C, on arm64, on x86-64. `make stack`
  * proves it for gcc. What libc's memcpy() and functions of the caller take comes on top. Vectors that compilers find in plain C (SSE2,
  * NEON of 32 bits, WebAssembly's) take as much as arm64. */
@@ -387,13 +382,19 @@ enum morsel_error morsel_frame_points(const struct morsel_model *model, const st
 
 /* --- Answers ------------------------------------------------------------------------------------------------------ */
 
-/* What the outputs mean, by the rule stored in the blob (`--answer`). */
+/* What the outputs mean, by the rule stored in the blob (`--answer`). Answers are asked for after morsel_run(), before inputs are written
+ * again, and are the same on every CPU. `count` gets how many there are; `image` is 0 but for batches. What is not finite is left out, and
+ * so is a p below the rule's threshold. MORSEL_ERR_ANSWER: the rule is of another kind. MORSEL_ERR_CAPACITY: there is no room.
+ * What is found lies in `frame`, as morsel_frame_points() maps it; NULL: in the input. It is that of morsel_frame(), or behind
+ * morsel_picture() {.size = sizeof frame, .width = width, .height = height}. MORSEL_ERR_PICTURE: no picture rule goes with it. */
 enum morsel_answer {
-    MORSEL_ANSWER_NONE = 0, /* there is no rule, or no open model */
-    MORSEL_ANSWER_CLASSES = 1,
-    MORSEL_ANSWER_DETECTIONS = 2, /* for morsel_detect() */
-    MORSEL_ANSWER_EMBEDDING = 3,
-    MORSEL_ANSWER_COUNT /* how many there are */
+    MORSEL_ANSWER_NONE = 0,         /* there is no rule, or no open model */
+    MORSEL_ANSWER_CLASSES = 1,      /* for morsel_classes() */
+    MORSEL_ANSWER_DETECTIONS = 2,   /* for morsel_detect() */
+    MORSEL_ANSWER_EMBEDDING = 3,    /* for morsel_embedding() */
+    MORSEL_ANSWER_SEGMENTATION = 4, /* for morsel_segment() */
+    MORSEL_ANSWER_POINTS = 5,       /* for morsel_points() */
+    MORSEL_ANSWER_COUNT             /* how many there are */
 };
 
 /* Which it is, and of which output; `output` may be NULL. */
@@ -407,18 +408,47 @@ struct morsel_box {
     uint32_t candidate;   /* which candidate of the head it is: the place of what other outputs say of it */
 };
 
-/* What a detector found, by the rule stored in the blob: of the heads of YOLOv5, v8, v10, v11 and of SSDs. It is called after morsel_run(),
- * before inputs are written again. Boxes come best first, of equal ones the first candidate; at most as many as the rule tells and `boxes`
- * has room for. Of two of a class that overlap by more than the rule's IoU the better one stays. That is greedy suppression over all
- * candidates, whatever the room. `count` gets how many there are. What has no extent, or is not finite, is left out. `image`: 0 but for
- * batches.
- *
- * `frame` is what morsel_frame() was called with, or {.size = sizeof frame, .width = width, .height = height} after morsel_picture(). Boxes
- * lie in it, as morsel_frame_points() maps them, and are cut off at its edges. NULL: they are those of the input, and nothing is cut off.
- * Time grows with candidates times classes, and in crowds with how often the room is too small for all that pass the threshold.
- * MORSEL_ERR_ANSWER: the rule is of no detector. MORSEL_ERR_CAPACITY: there is no room. MORSEL_ERR_PICTURE: there is no picture rule. */
+/* What a detector found: of the heads of YOLOv5, v8, v10, v11 and of SSDs. Boxes come best first, of equal ones the first candidate: as
+ * many as the rule tells and `boxes` has room for. Of two of a class that overlap by more than the rule's IoU the better one stays. That is
+ * greedy suppression over all candidates, whatever the room. What has no extent is left out. Boxes are cut off at the frame's edges.
+ * Time grows with candidates times classes, and in crowds with how often the room is too small for all that pass the threshold. */
 enum morsel_error morsel_detect(const struct morsel_session *session, const struct morsel_frame *frame, uint32_t image,
                                 struct morsel_box *boxes, size_t capacity, uint32_t *count);
+
+/* One of the classes that a picture may show; morsel_label() has the name of `index`. */
+struct morsel_class {
+    uint32_t index;
+    float p; /* the score, or what the rule's softmax or sigmoid makes of it */
+};
+
+/* The best classes, best first, of equal ones the first: as many as the rule tells, and as `classes` has room for. */
+enum morsel_error morsel_classes(const struct morsel_session *session, uint32_t image, struct morsel_class *classes, size_t capacity,
+                                 uint32_t *count);
+
+/* The output that the rule names as a vector, in the ONNX graph's order, divided by its length where the rule says so. One of zeros stays;
+ * where a number is not finite, some become NaN. MORSEL_ERR_CAPACITY: `values` has room for fewer. */
+enum morsel_error morsel_embedding(const struct morsel_session *session, uint32_t image, float *values, size_t capacity, uint32_t *count);
+
+#define MORSEL_NO_CLASS 255 /* of a pixel that the network did not see, or whose class is no number that there is */
+
+/* The class of each pixel: that of the largest score, the first of equal ones; 255 classes at most. Scores are interpolated between the
+ * cells of the output as torch.nn.functional.interpolate(mode="bilinear") does it, or the nearest cell is taken. A network with one score
+ * for a pixel has class 1 where p is at least the rule's threshold, else 0. `classes` gets the frame's width x height bytes, row by row;
+ * pixels outside of its region or the crop are MORSEL_NO_CLASS. Without a frame it gets the cells of the output as they are.
+ * Time grows with pixels, and where classes meet with their number. */
+enum morsel_error morsel_segment(const struct morsel_session *session, const struct morsel_frame *frame, uint32_t image, uint8_t *classes,
+                                 size_t capacity);
+
+/* A point of a pose, a face, a hand .. */
+struct morsel_point {
+    float x, y, p;  /* in pixels from the top left corner; how sure the network is, 1 where it does not say */
+    uint32_t index; /* which one it is: morsel_label() has its name */
+};
+
+/* Where heat maps are highest, or coordinates that the network has, in the order of their index. There has to be room for all that the
+ * network has. Points outside of the frame stay where they are. */
+enum morsel_error morsel_points(const struct morsel_session *session, const struct morsel_frame *frame, uint32_t image,
+                                struct morsel_point *points, size_t capacity, uint32_t *count);
 
 /* --- Text --------------------------------------------------------------------------------------------------------- */
 

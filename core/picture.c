@@ -26,7 +26,7 @@
  */
 #include "picture.h"
 
-#include "blob.h"
+#include "answer.h"
 #include "sized.h"
 #include "../kernels/requant.h"
 
@@ -262,10 +262,17 @@ static enum morsel_error find_planes(struct morsel_source *source, const struct 
     return MORSEL_OK;
 }
 
+enum morsel_error morsel_frame_plan(const struct morsel_blob_picture *rule, const struct morsel_frame *frame, struct morsel_frame *own,
+                                    struct morsel_picture_plan *plan) {
+    enum morsel_error error = check_frame(own, frame);
+    if (error) return error;
+    return rule && plan_frame(plan, rule, own) ? MORSEL_OK : MORSEL_ERR_PICTURE;
+}
+
 size_t morsel_rule_frame_bytes(const struct morsel_blob_picture *rule, const struct morsel_frame *frame) {
     struct morsel_picture_plan plan;
     struct morsel_frame own;
-    return rule && check_frame(&own, frame) == MORSEL_OK && plan_frame(&plan, rule, &own) ? plan.scratch_bytes : 0;
+    return morsel_frame_plan(rule, frame, &own, &plan) == MORSEL_OK ? plan.scratch_bytes : 0;
 }
 
 enum morsel_error morsel_frame_by_rule(const struct morsel_blob_picture *rule, const struct morsel_frame *frame, void *scratch,
@@ -307,9 +314,8 @@ enum morsel_error morsel_points_by_rule(const struct morsel_blob_picture *rule, 
     struct morsel_picture_plan plan;
     struct morsel_frame own;
     if (!points) return MORSEL_ERR_ARGUMENT;
-    enum morsel_error error = check_frame(&own, frame);
+    enum morsel_error error = morsel_frame_plan(rule, frame, &own, &plan);
     if (error) return error;
-    if (!rule || !plan_frame(&plan, rule, &own)) return MORSEL_ERR_PICTURE;
     for (; count; count--, points += 2) {
         float x = points[plan.transposed], y = points[!plan.transposed];
         points[0] = place_back(&plan.x, plan.mirror_x, own.left, x);
@@ -320,25 +326,19 @@ enum morsel_error morsel_points_by_rule(const struct morsel_blob_picture *rule, 
 
 /* --- By the rule of a model ---------------------------------------------------------------------------------------------- */
 
-/* NULL where the model is not open or has no rule. */
-static const struct morsel_blob_picture *model_picture(const struct morsel_model *model) {
-    if (!model || model->opened != MORSEL_OPENED || !morsel_blob_header(model)->picture.count) return NULL;
-    return (const struct morsel_blob_picture *)morsel_blob_at(model, morsel_blob_header(model)->picture.offset);
-}
-
 size_t morsel_frame_bytes(const struct morsel_model *model, const struct morsel_frame *frame) {
-    return morsel_rule_frame_bytes(model_picture(model), frame);
+    return morsel_rule_frame_bytes(morsel_picture_rule(model), frame);
 }
 
 enum morsel_error morsel_frame(const struct morsel_model *model, const struct morsel_frame *frame, void *scratch, size_t scratch_bytes,
                                const struct morsel_view *view, uint32_t image) {
     if (!model) return MORSEL_ERR_ARGUMENT;
-    return morsel_frame_by_rule(model_picture(model), frame, scratch, scratch_bytes, view, image);
+    return morsel_frame_by_rule(morsel_picture_rule(model), frame, scratch, scratch_bytes, view, image);
 }
 
 enum morsel_error morsel_frame_points(const struct morsel_model *model, const struct morsel_frame *frame, float *points, size_t count) {
     if (!model) return MORSEL_ERR_ARGUMENT;
-    return morsel_points_by_rule(model_picture(model), frame, points, count);
+    return morsel_points_by_rule(morsel_picture_rule(model), frame, points, count);
 }
 
 /* A picture is the simplest frame. */
@@ -360,7 +360,7 @@ enum morsel_error morsel_picture_by_rule(const struct morsel_blob_picture *rule,
 }
 
 size_t morsel_picture_bytes(const struct morsel_model *model, uint32_t width, uint32_t height) {
-    return morsel_rule_bytes(model_picture(model), width, height);
+    return morsel_rule_bytes(morsel_picture_rule(model), width, height);
 }
 
 enum morsel_error morsel_picture(const struct morsel_model *model, const uint8_t *rgb, size_t rgb_bytes, uint32_t width, uint32_t height,

@@ -47,6 +47,10 @@ struct morsel_picture_plan {
     size_t scratch_bytes;
 };
 
+/* A frame with what is not set, all but its planes checked; and the plan for it. */
+enum morsel_error morsel_frame_plan(const struct morsel_blob_picture *rule, const struct morsel_frame *frame, struct morsel_frame *own,
+                                    struct morsel_picture_plan *plan);
+
 /* The region of a frame, all of it checked; planes begin with its first pixel, those of chroma with that pixel's. */
 struct morsel_source {
     const uint8_t *planes[3];

@@ -254,8 +254,9 @@ $(DETECT_VENV)/.ready: tests/detect/requirements.txt
 	@$(DETECT_VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/detect/requirements.txt
 	@touch $@
 .PHONY: parity-detect
-parity-detect: all $(DETECT_VENV)/.ready  ## boxes of detectors beside NumPy's, of ONNX Runtime's outputs; DETECT="nudenet-320"
+parity-detect: all $(DETECT_VENV)/.ready  ## boxes and other answers beside those of NumPy; DETECT="nudenet-320"
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/boxes.py $(DETECT)
+	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/maps.py
 .PHONY: f1-detect
 f1-detect: all $(DETECT_VENV)/.ready  ## how many boxes of a detector in float are kept in 8 bits, beside ONNX Runtime; downloads nudenet
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python -W ignore tests/detect/f1.py $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/morsel/detect

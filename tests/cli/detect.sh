@@ -111,6 +111,42 @@ check "as two dimensions are no list" 1 "its first output is no list of classes"
 
 check "not while it is quantized, either" 1 "wants a network whose first output is a score for each class" quantize models/spots/network.onnx \
     --data models/spots/pictures --picture models/spots/picture.json -o "$work/no.morsel" --eval "$work/pictures"
+# --- pixels
+printf '{"kind": "segmentation"}' >"$work/pixels.json"
+name_of="a rule of a segmentation"
+quantize 0 "pixels.morsel" --output-node scores10 --answer "$work/pixels.json" --labels $spots/labels.txt -o "$work/pixels.morsel"
+check "inspect tells it" 0 "^answer rule: segmentation, output 0, head scores, 3 classes, channels first, linear$" inspect "$work/pixels.morsel"
+check "in JSON, too" 0 '"answer": \{"kind": "segmentation", "output": 0, "head": "scores", "classes": 3, "layout": "chw", "background": false, "filter": "linear"' \
+    inspect "$work/pixels.morsel" --json
+check "shares of pixels" 0 '"label": "(red|green|blue)", "index": [012], "share": 0\.[0-9]+' \
+    run "$work/pixels.morsel" $photo --json --draw "$work/pixels.ppm" --mask "$work/mask.npy"
+verify "of the picture's size" sh -c "grep -q '\"width\": 96' '$work/out' && grep -q '\"height\": 72' '$work/out' && grep -q 'mask.npy' '$work/out'"
+mask() { # X Y: the class there
+    tail -c +$((129 + 96 * $2 + $1)) "$work/mask.npy" | head -c 1 | od -An -tu1 | tr -d ' '
+}
+verify "the mask has each spot's class" test "$(mask 20 22)$(mask 68 25)$(mask 30 54)" = 012
+verify "the picture is half in its colour" test "$(tail -c +$((14 + 3 * (54 * 96 + 30))) "$work/pixels.ppm" | head -c 3 | od -An -tu1 | awk '{ print ($3 > 200) }')" = 1
+for cpu in c avx2; do $morsel run "$work/pixels.morsel" $photo --mask "$work/$cpu.npy" --cpu $cpu >/dev/null; done
+verify "pixels are the same on any CPU" cmp "$work/c.npy" "$work/avx2.npy"
+check "a table" 1 "1 of 4 pictures could not be read" run "$work/pixels.morsel" "$work"/set/[abcd].ppm --csv "$work/pixels.csv" --threads 2
+verify "names its columns" sh -c "head -n 1 '$work/pixels.csv' | grep -qx 'file,classes,index,label,share,error'"
+verify "has a line a class" test "$(grep -cE '/[ac].ppm,3,[0-2],(red|green|blue),0\.[0-9]+,$' "$work/pixels.csv")" -eq 6
+verify "and one for what is no picture" grep -qE "/d.ppm,0,,,,.*damaged" "$work/pixels.csv"
+check "--mask of a detector" 2 "mask wants one picture, and a network with an answer rule of segmentation" run "$net" $photo --mask "$work/x.npy"
+check "--mask over the drawing" 2 "draw .*x.ppm would be written over: it is another output" run "$work/pixels.morsel" $photo --draw "$work/x.ppm" --mask "$work/x.ppm"
+verify "nothing is left of them" sh -c "! ls '$work'/x.*"
+
+# --- points
+printf '{"kind": "points", "head": "heatmaps", "cell": "centre"}' >"$work/points.json"
+name_of="a rule of points"
+quantize 0 "points.morsel" --output-node scores10 --answer "$work/points.json" --labels $spots/labels.txt -o "$work/points.morsel"
+check "inspect tells it" 0 "^answer rule: points, output 0, head heatmaps, 3 points, channels first, offset quarter, cell centre, times 4 x 4, p >= 0$" inspect "$work/points.morsel"
+check "points are told" 0 "^    blue +5\.[0-9]+  x +33\.0  y +57\.0$" run "$work/points.morsel" $photo --draw "$work/points.ppm"
+verify "and how many" says "^spots.ppm +3 found"
+verify "a dot is where one is" test "$(tail -c +$((14 + 3 * (57 * 96 + 33))) "$work/points.ppm" | head -c 3 | od -An -tu1 | tr -s ' ')" = " 40 90 230"
+check "in JSON" 0 '"label": "blue", "index": 2, "p": 5\.[0-9]+, "x": 33, "y": 57\}' run "$work/points.morsel" $photo --json
+check "in a table" 0 "1 pictures" run "$work/points.morsel" $photo --csv "$work/points.csv"
+verify "with a line for each" test "$(grep -cE '^(file,points,index,label,p,x,y,error|.*spots.ppm,3,[0-2],[a-z]+,-?[0-9.]+,[0-9.]+,[0-9.]+,)$' "$work/points.csv")" -eq 4
 
 # --- classes and vectors
 printf '{"kind": "classes", "top": 2, "softmax": false, "threshold": 0.01}' >"$work/classes.json"
@@ -118,10 +154,24 @@ cifar=models/cifar10
 verify "a rule of classes" sh -c "$morsel convert $cifar/network.onnx -o '$work/classes.morsel' --picture $cifar/picture.json --answer '$work/classes.json'"
 check "says how many are shown" 0 '"p": "the network.s softmax"' run "$work/classes.morsel" $cifar/pictures/cat.ppm --json
 verify "and no more" test "$(grep -c '"label"' "$work/out")" -eq 2
+printf '{"kind": "classes", "most": 3, "activation": "sigmoid"}' >"$work/classes.json"
+verify "a rule of a sigmoid" sh -c "$morsel convert $cifar/network.onnx -o '$work/classes2.morsel' --picture $cifar/picture.json --answer '$work/classes.json'"
+check "is told" 0 "^answer rule: classes, output 0, sigmoid, the first 3 of p >= 0$" inspect "$work/classes2.morsel"
+check "and taken" 0 '"p": "sigmoid of the scores"' run "$work/classes2.morsel" $cifar/pictures/cat.ppm --json
+verify "as many as it tells" test "$(grep -c '"label"' "$work/out")" -eq 3
+check "--top tells others" 0 '"p": "sigmoid' run "$work/classes2.morsel" $cifar/pictures/cat.ppm --json --top 7
+verify "as many as that" test "$(grep -c '"label"' "$work/out")" -eq 7
+check "in float, too" 0 '"p": "sigmoid of the scores"' run $cifar/network.onnx $cifar/pictures/cat.ppm --picture $cifar/picture.json --answer "$work/classes.json" --json
 printf '{"kind": "embedding"}' >"$work/vector.json"
 verify "a rule of vectors" sh -c "$morsel convert $cifar/network.onnx -o '$work/vector.morsel' --picture $cifar/picture.json --answer '$work/vector.json'"
 check "gives vectors" 0 "^cat.ppm +10 numbers, of length [0-9.]+:" run "$work/vector.morsel" $cifar/pictures/cat.ppm
-check "which are no table of classes" 2 "wants one input, and boxes by an answer rule, or a list of classes" \
-    run "$work/vector.morsel" $cifar/pictures/cat.ppm --csv "$work/vector.csv"
-check "in JSON, too" 0 '"embedding": \[' run "$work/vector.morsel" $cifar/pictures/cat.ppm --json
+check "in JSON, too" 0 '"vector": \[' run "$work/vector.morsel" $cifar/pictures/cat.ppm --json
+check "in a table" 0 "2 pictures" run "$work/vector.morsel" $cifar/pictures/cat.ppm $cifar/pictures/dog.ppm --csv "$work/vector.csv"
+verify "names its columns" sh -c "head -n 1 '$work/vector.csv' | grep -qx 'file,v0,v1,v2,v3,v4,v5,v6,v7,v8,v9,error'"
+verify "has a line each" test "$(grep -cE '^[^,]+(cat|dog).ppm(,-?[0-9.e-]+){10},$' "$work/vector.csv")" -eq 2
+printf '{"kind": "embedding", "normalize": true}' >"$work/vector.json"
+verify "a rule of its length" sh -c "$morsel convert $cifar/network.onnx -o '$work/unit.morsel' --picture $cifar/picture.json --answer '$work/vector.json'"
+check "is told" 0 "^answer rule: embedding, output 0, normalized$" inspect "$work/unit.morsel"
+check "makes it 1" 0 "10 numbers, of length 1:" run "$work/unit.morsel" $cifar/pictures/cat.ppm
+check "in float, too" 0 "10 numbers, of length 1:" run $cifar/network.onnx $cifar/pictures/cat.ppm --picture $cifar/picture.json --answer "$work/vector.json"
 exit $status

@@ -8,6 +8,7 @@
  * Sanitizers see reads and writes outside. Here it is checked that cutting each step into other ranges gives the same bytes, and plain C
  * those of the CPU's own kernels, of blobs that state of their weights what is true.
  */
+#include "core/answer.h"
 #include "core/blob.h"
 #include "core/call.h"
 #include "fuzz.h"
@@ -18,9 +19,12 @@
 
 enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20, BANDS_MOST = 16 << 20, VARIANTS_MOST = 4 };
 
+enum { NOBODYS = 0x55 };
+
 static unsigned long long grouped, lying; /* blobs with groups that were run, and those of them that lie about their weights */
 static unsigned long long texts;          /* blobs with a text rule that was used */
-static unsigned long long detected;       /* blobs whose outputs were decoded by an answer rule */
+static unsigned long long detected;       /* blobs whose outputs became boxes by an answer rule */
+static unsigned long long decoded;        /* how often outputs became anything else by one */
 static unsigned long long several;        /* variants that were run, behind the first */
 static unsigned long long told, dressed;  /* blobs with metadata, and those that were written anew */
 
@@ -30,10 +34,10 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
 
 int fuzz_report(unsigned long long runs) {
     printf("   %llu blobs with groups were run, %llu of them lie about their weights; of %llu blobs the text rule was used, of %llu the "
-           "answer rule; %llu variants were run; %llu blobs had metadata, and %llu were written anew\n",
-           grouped, lying, texts, detected, several, told, dressed);
-    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100 && detected > runs / 100 && several > runs / 100 &&
-                           told > runs / 100 && dressed > runs / 20);
+           "answer rule for boxes, for others %llu times; %llu variants were run; %llu blobs had metadata, and %llu were written anew\n",
+           grouped, lying, texts, detected, decoded, several, told, dressed);
+    return runs < 1000 || (grouped > runs / 50 && lying && texts > runs / 100 && detected > runs / 100 && decoded > runs / 50 &&
+                           several > runs / 100 && told > runs / 100 && dressed > runs / 20);
 }
 
 static void *aligned(const void *bytes, size_t size) {
@@ -115,8 +119,28 @@ static void use_text(const struct morsel_model *model) {
     texts += !error;
 }
 
+/* Each pixel has a class that there is, or none. */
+static void use_segmentation(const struct morsel_session *session) {
+    const struct morsel_frame frames[2] = {{.size = sizeof frames[0], .width = 40, .height = 30, .turn = 90},
+                                           {.size = sizeof frames[0], .width = 25, .height = 48, .left = 5, .mirror = 1}};
+    const struct morsel_blob_answer *rule = morsel_answer_rule(session->model);
+    uint8_t classes[40 * 30 + 1];
+    for (int k = 0; k < 3; k++) {
+        size_t room = sizeof classes - 1;
+        memset(classes, NOBODYS, sizeof classes);
+        enum morsel_error error = morsel_segment(session, k < 2 ? &frames[k] : NULL, 0, classes, room);
+        int is_one = rule && rule->kind == MORSEL_ANSWER_SEGMENTATION;
+        if ((error == MORSEL_ERR_ANSWER) == is_one || classes[room] != NOBODYS) abort();
+        if (error && error != MORSEL_ERR_ANSWER && error != MORSEL_ERR_PICTURE && !(k == 2 && error == MORSEL_ERR_CAPACITY)) abort();
+        uint32_t most = is_one && rule->classes > 1 ? rule->classes : 2;
+        for (size_t i = 0; !error && k < 2 && i < room; i++)
+            if (classes[i] >= most && classes[i] != MORSEL_NO_CLASS) abort();
+        decoded += !error;
+    }
+}
+
 /* Boxes are finite and in order, whatever the outputs hold; and the same where there is room for a few alone. */
-static void use_answer(const struct morsel_session *session) {
+static void use_boxes(const struct morsel_session *session) {
     struct morsel_frame frame = {.size = sizeof frame, .width = 40, .height = 30, .turn = 90};
     struct morsel_box boxes[40], few[3];
     uint32_t count = 0, less = 0;
@@ -136,11 +160,65 @@ static void use_answer(const struct morsel_session *session) {
     detected++;
 }
 
+/* Points are finite, and told in their order. */
+static void use_points(const struct morsel_session *session) {
+    const struct morsel_frame frame = {.size = sizeof frame, .width = 40, .height = 30, .turn = 180};
+    const struct morsel_blob_answer *rule = morsel_answer_rule(session->model);
+    struct morsel_point points[64];
+    uint32_t count = 0;
+    int is_one = rule && rule->kind == MORSEL_ANSWER_POINTS;
+    enum morsel_error error = morsel_points(session, NULL, 0, points, 64, &count);
+    if ((error == MORSEL_ERR_ANSWER) == is_one || (is_one && error && !(error == MORSEL_ERR_CAPACITY && rule->classes > 64))) abort();
+    for (uint32_t i = 0; !error && i < count; i++) {
+        const struct morsel_point *p = &points[i];
+        if (!(p->x - p->x == 0 && p->y - p->y == 0 && p->p - p->p == 0) || p->index >= rule->classes) abort();
+        if (i && p->index <= p[-1].index) abort();
+    }
+    decoded += !error;
+    if (!error && morsel_points(session, &frame, 0, points, 64, &count) % MORSEL_ERR_PICTURE) abort();
+}
+
+/* Classes are in order, and the same where there is room for a few alone. */
+static void use_classes(const struct morsel_session *session) {
+    const struct morsel_blob_answer *rule = morsel_answer_rule(session->model);
+    struct morsel_class classes[40], few[3];
+    uint32_t count = 0, less = 0;
+    enum morsel_error error = morsel_classes(session, 0, classes, 40, &count);
+    if (error != (rule && rule->kind == MORSEL_ANSWER_CLASSES ? MORSEL_OK : MORSEL_ERR_ANSWER)) abort();
+    if (error) return;
+    if (count > rule->most || morsel_classes(session, 0, few, 3, &less) || less != (count < 3 ? count : 3)) abort();
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(classes[i].p <= classes[i ? i - 1 : 0].p) || classes[i].p - classes[i].p != 0) abort();
+        if (i < less && memcmp(&classes[i], &few[i], sizeof few[i])) abort();
+    }
+    decoded++;
+}
+
+/* A vector is divided by its length, or is the output. */
+static void use_embedding(const struct morsel_session *session) {
+    static float values[1 << 12];
+    const struct morsel_blob_answer *rule = morsel_answer_rule(session->model);
+    uint32_t count = 0;
+    double squares = 0;
+    int is_one = rule && rule->kind == MORSEL_ANSWER_EMBEDDING;
+    enum morsel_error error = morsel_embedding(session, 0, values, sizeof values / sizeof *values, &count);
+    if ((error == MORSEL_ERR_ANSWER) == is_one || (is_one && error && error != MORSEL_ERR_CAPACITY)) abort();
+    for (uint32_t i = 0; !error && i < count; i++) squares += (double)values[i] * (double)values[i];
+    if (!error && rule->flags & MORSEL_ANSWER_NORMALIZE && squares > 0 && !(squares > 0.999 && squares < 1.001)) abort();
+    decoded += !error;
+}
+
+static void use_answer(const struct morsel_session *session) {
+    use_boxes(session);
+    use_segmentation(session);
+    use_points(session);
+    use_classes(session);
+    use_embedding(session);
+}
+
 /* The address sanitizer's, where the program is built with it. */
 void __asan_poison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
 void __asan_unpoison_memory_region(void const volatile *start, size_t bytes) __attribute__((weak));
-
-enum { NOBODYS = 0x55 };
 
 static void own(uint8_t *owned, uint32_t start, uint32_t bytes) {
     memset(owned + start, 1, bytes);

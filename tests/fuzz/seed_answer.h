@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sound blobs by chance: an answer rule, for outputs that are made to look like a detector's. */
+/* Sound blobs by chance: an answer rule, for outputs that are made to look like a detector's, or as they are. */
 #ifndef MORSEL_TEST_SEED_ANSWER_H
 #define MORSEL_TEST_SEED_ANSWER_H
 
@@ -43,9 +43,22 @@ static uint32_t seed_answer(struct seed_blob *b, uint8_t *outputs, uint32_t coun
     rule.scores = (uint32_t)two;
     if (two) rule.head = MORSEL_HEAD_SSD;
     if (seed_is_flat(b, &io[0]) && (two || channels > seed_front(rule.head))) rule.kind = MORSEL_ANSWER_DETECTIONS;
-    else rule.kind = MORSEL_ANSWER_CLASSES;
+    else rule.kind = cells == 1 && seed_is_flat(b, &io[0]) ? MORSEL_ANSWER_CLASSES : MORSEL_ANSWER_EMBEDDING;
+    if (seed_is_flat(b, &io[0]) && io[0].onnx_rank == 4 && (rule.kind == MORSEL_ANSWER_EMBEDDING || seed_chance(b, 3))) {
+        const uint32_t points = seed_chance(b, 2);
+        rule.kind = points ? MORSEL_ANSWER_POINTS : MORSEL_ANSWER_SEGMENTATION;
+        rule.head = points ? MORSEL_HEAD_HEATMAPS : MORSEL_HEAD_SCORES;
+        rule.classes = channels;
+    }
     for (int k = 0; rule.kind == MORSEL_ANSWER_DETECTIONS && k <= two; k++) seed_flat(&io[k]);
     memcpy(outputs, io, sizeof io[0] * (count < 2 ? count : 2));
+    if (b->tensors[io[0].tensor].type == MORSEL_INT32) return 0;
+    if (rule.kind == MORSEL_ANSWER_DETECTIONS && !two && cells > 1 && cells < 4 && seed_chance(b, 2)) {
+        rule.kind = MORSEL_ANSWER_POINTS;
+        rule.head = MORSEL_HEAD_COORDINATES;
+        rule.flags &= ~MORSEL_ANSWER_COLUMNS;
+        rule.classes = channels;
+    }
     if (rule.kind == MORSEL_ANSWER_DETECTIONS && rule.head == MORSEL_HEAD_SSD && cells <= 16 && seed_chance(b, 2)) {
         rule.anchors = cells;
         for (uint32_t i = 0; i < 4 * cells; i++, n++) {

@@ -22,8 +22,8 @@ report weak "$(echo "$table" | awk 'NF == 2 && $1 ~ /[wv]/ && $2 != "getauxval" 
 report names "$(echo "$defined" | grep -v -e '^morsel_' -e '^__x86\.get_pc_thunk\.')"
 report written "$("${prefix}readelf" -SW "$library" | sed 's/^ *\[ *[0-9]*\] *//' |
     awk '$2 ~ /^(PROGBITS|NOBITS|INIT_ARRAY|FINI_ARRAY)$/ && $7 ~ /W/ && $5 !~ /^0+$/ && $1 !~ /^\.data\.rel\.ro/ { print $1, $5 }')"
-# What pictures, texts, variants and boxes take is in programs that call it: no other object wants it. Boxes go to the points of a frame.
+# What pictures, texts, variants and answers take is in programs that call it: no other object wants it. Boxes and maps go to a frame.
 report apart "$(echo "$table" | awk '/^[a-z_]*\.o:$/ { object = $1 }
-    NF == 2 && $1 == "U" && $2 ~ /^morsel_(text|picture|pixels|frame|variant|open_variant|detect|boxes)/ &&
-        object !~ /^(text_variant|text|picture|picture_rows|detect)\.o:/ { print object, $2 }')"
+    NF == 2 && $1 == "U" && $2 ~ /^morsel_(text|picture|pixels|frame|variant|open_variant|detect|boxes|segment|points|classes|embedding)/ &&
+        object !~ /^(text_variant|text|picture|picture_rows|detect|segment|points|classes|embedding)\.o:/ { print object, $2 }')"
 exit $status

@@ -117,6 +117,7 @@ static void make_tensors(struct network *network) {
     network->outputs = tensors_of(&network->model, &header->outputs);
     network->has_rule = header->picture.count != 0;
     network->answer = morsel_answer_rule(&network->model);
+    network->picture = morsel_picture_rule(&network->model);
     network->probabilities = network->output_count && scores_are_probabilities(&network->model, 0);
     if (network->answer && network->answer->kind == MORSEL_ANSWER_CLASSES)
         network->probabilities = !(network->answer->flags & MORSEL_ANSWER_SOFTMAX);
@@ -318,11 +319,9 @@ static bool blob_scores(const struct network_run *run, float *scores, struct fai
            failure_set(failure, STATUS_INPUT, "output 0 cannot be read");
 }
 
-static bool blob_detect(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure) {
-    struct morsel_frame frame = {.size = sizeof frame, .width = boxes->width, .height = boxes->height};
-    enum morsel_error error =
-        morsel_detect(&run->session, boxes->width ? &frame : NULL, boxes->image, boxes->list, boxes->room, boxes->count);
-    return !error || failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
+static void blob_view(const struct network_run *run, uint32_t output, struct morsel_view *view) {
+    const struct blob_run *own = run->own;
+    *view = own->outputs[output];
 }
 
 /* --- Pictures --- */
@@ -369,5 +368,5 @@ const struct network_kind network_of_blobs = {
     .compute = blob_compute,
     .get = blob_get,
     .scores = blob_scores,
-    .detect = blob_detect,
+    .view = blob_view,
 };

@@ -98,14 +98,6 @@ bool network_scores(const struct network_run *run, float *scores, struct failure
     return run->network->kind->scores(run, scores, failure);
 }
 
-bool network_detects(const struct network *network) {
-    return network->answer && network->answer->kind == MORSEL_ANSWER_DETECTIONS;
-}
-
-bool network_detect(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure) {
-    return run->network->kind->detect(run, boxes, failure);
-}
-
 const char *network_isa(const struct network_run *run) {
     return run->network->executor ? "float" : options_cpu_name(run->session.cpu);
 }

@@ -41,10 +41,11 @@ struct network {
     struct network_call call;
     uint32_t input_count, output_count;
     struct network_tensor *inputs, *outputs;
-    bool has_rule;                           /* network_picture() works */
-    bool probabilities;                      /* the network itself ends with a softmax, or the answer rule says so */
-    const struct morsel_blob_answer *answer; /* what the outputs mean; NULL: nobody says */
-    double open_seconds;                     /* of a blob: morsel_open() */
+    bool has_rule;                             /* network_picture() works */
+    bool probabilities;                        /* the network itself ends with a softmax, or the answer rule says so */
+    const struct morsel_blob_answer *answer;   /* what the outputs mean; NULL: nobody says. found.h goes by it */
+    const struct morsel_blob_picture *picture; /* how pictures go in; NULL: none do */
+    double open_seconds;                       /* of a blob: morsel_open() */
     /* A blob's; model.blob is NULL for others. */
     struct file_bytes blob;
     struct morsel_model model; /* the variant that is run */
@@ -74,13 +75,6 @@ struct network_value {
 };
 typedef void network_watch(void *context, const struct network_value *value);
 
-/* What network_detect() fills. */
-struct network_boxes {
-    uint32_t image, width, height; /* of the picture; 0: boxes are those of the input */
-    struct morsel_box *list;
-    uint32_t room, *count;
-};
-
 /* What a kind of network does; network_*() below call it. */
 struct network_kind {
     bool (*read)(struct network *network, struct failure *failure);
@@ -95,7 +89,7 @@ struct network_kind {
     bool (*compute)(struct network_run *run, network_watch *watch, void *context, struct failure *failure);
     bool (*get)(const struct network_run *run, uint32_t output, void *values, struct failure *failure);
     bool (*scores)(const struct network_run *run, float *scores, struct failure *failure);
-    bool (*detect)(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure);
+    void (*view)(const struct network_run *run, uint32_t output, struct morsel_view *view); /* an output as it lies there after a run */
 };
 extern const struct network_kind network_of_blobs;
 
@@ -154,10 +148,6 @@ bool network_compute(struct network_run *run, network_watch *watch, void *contex
 /* An output's values; output 0 as floats, whatever its type. */
 bool network_get(const struct network_run *run, uint32_t output, void *values, struct failure *failure);
 bool network_scores(const struct network_run *run, float *scores, struct failure *failure);
-
-/* Whether the answer rule is of a detector; then what it found, after a run. */
-bool network_detects(const struct network *network);
-bool network_detect(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure);
 
 /* The best kernels that the run may use: "avx2"; "float". */
 const char *network_isa(const struct network_run *run);

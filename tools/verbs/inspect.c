@@ -41,13 +41,13 @@ const struct morsel_blob_answer *inspect_answer(const struct inspect *inspect) {
 }
 
 const char *inspect_answer_name(uint32_t kind) {
-    static const char *const names[MORSEL_ANSWER_COUNT] = {"none", "classes", "detections", "embedding"};
+    static const char *const names[MORSEL_ANSWER_COUNT] = {"none", "classes", "detections", "embedding", "segmentation", "points"};
     return kind < MORSEL_ANSWER_COUNT ? names[kind] : "?";
 }
 
 const char *inspect_head_name(uint32_t head) {
-    static const char *const names[] = {"?", "yolov5", "yolov8", "yolov10", "ssd"};
-    return head <= MORSEL_HEAD_SSD ? names[head] : "?";
+    static const char *const names[] = {"?", "yolov5", "yolov8", "yolov10", "ssd", "scores", "indices", "heatmaps", "coordinates"};
+    return head < sizeof names / sizeof *names ? names[head] : "?";
 }
 
 const char *inspect_resize_name(const struct morsel_blob_picture *rule) {

@@ -181,6 +181,32 @@ static void put_picture(struct json *json, const struct inspect *inspect) {
     json_close(json);
 }
 
+static void put_segmentation(struct json *json, const struct morsel_blob_answer *rule) {
+    json_text(json, "head", inspect_head_name(rule->head));
+    json_integer(json, "classes", rule->classes);
+    json_text(json, "layout", rule->flags & MORSEL_ANSWER_COLUMNS ? "chw" : "hwc");
+    json_bool(json, "background", rule->flags & MORSEL_ANSWER_BACKGROUND);
+    if (rule->head == MORSEL_HEAD_INDICES) return;
+    json_text(json, "filter", rule->flags & MORSEL_ANSWER_NEAREST ? "nearest" : "linear");
+    json_text(json, "activation", rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid" : "none");
+    json_float(json, "threshold", rule->threshold);
+}
+
+static void put_points(struct json *json, const struct morsel_blob_answer *rule) {
+    json_text(json, "head", inspect_head_name(rule->head));
+    json_integer(json, "points", rule->classes);
+    json_text(json, "activation", rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid" : "none");
+    json_float(json, "threshold", rule->threshold);
+    put_floats(json, "scale", rule->scale, 2);
+    if (rule->head == MORSEL_HEAD_COORDINATES) {
+        json_text(json, "order", rule->flags & MORSEL_ANSWER_Y_FIRST ? "yx" : "xy");
+        return;
+    }
+    json_text(json, "layout", rule->flags & MORSEL_ANSWER_COLUMNS ? "chw" : "hwc");
+    json_text(json, "offset", rule->flags & MORSEL_ANSWER_QUARTER ? "quarter" : "none");
+    json_text(json, "cell", rule->flags & MORSEL_ANSWER_CENTRE ? "centre" : "corner");
+}
+
 /* As a rule file states it, with what was found in the network. */
 static void put_answer(struct json *json, const struct inspect *inspect) {
     const struct morsel_blob_answer *rule = inspect_answer(inspect);
@@ -193,9 +219,16 @@ static void put_answer(struct json *json, const struct inspect *inspect) {
     json_integer(json, "output", rule->output);
     if (rule->kind == MORSEL_ANSWER_CLASSES) {
         json_bool(json, "softmax", rule->flags & MORSEL_ANSWER_SOFTMAX);
+        json_text(json, "activation",
+                  rule->flags & MORSEL_ANSWER_SOFTMAX   ? "softmax"
+                  : rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid"
+                                                        : "none");
         json_integer(json, "top", rule->most);
         json_float(json, "threshold", rule->threshold);
     }
+    if (rule->kind == MORSEL_ANSWER_EMBEDDING) json_bool(json, "normalize", rule->flags & MORSEL_ANSWER_NORMALIZE);
+    if (rule->kind == MORSEL_ANSWER_SEGMENTATION) put_segmentation(json, rule);
+    if (rule->kind == MORSEL_ANSWER_POINTS) put_points(json, rule);
     if (rule->kind == MORSEL_ANSWER_DETECTIONS) {
         json_text(json, "head", inspect_head_name(rule->head));
         json_integer(json, "scores", rule->scores);

@@ -51,13 +51,36 @@ static void print_picture(const struct inspect *inspect) {
     message_print("\n");
 }
 
+static void print_segmentation(const struct morsel_blob_answer *rule) {
+    message_print(", head %s, %u classes, channels %s", inspect_head_name(rule->head), rule->classes,
+                  rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last");
+    if (rule->head == MORSEL_HEAD_INDICES) return;
+    message_print(", %s", rule->flags & MORSEL_ANSWER_NEAREST ? "nearest" : "linear");
+    if (rule->classes == 1)
+        message_print(", class 1 of %s >= %.6g", rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid" : "p", (double)rule->threshold);
+}
+
+static void print_points(const struct morsel_blob_answer *rule) {
+    message_print(", head %s, %u points", inspect_head_name(rule->head), rule->classes);
+    if (rule->head == MORSEL_HEAD_HEATMAPS)
+        message_print(", channels %s, offset %s, cell %s", rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last",
+                      rule->flags & MORSEL_ANSWER_QUARTER ? "quarter" : "none", rule->flags & MORSEL_ANSWER_CENTRE ? "centre" : "corner");
+    message_print(", times %.6g x %.6g, p >= %.6g", (double)rule->scale[0], (double)rule->scale[1], (double)rule->threshold);
+}
+
 static void print_answer(const struct inspect *inspect) {
     const struct morsel_blob_answer *rule = inspect_answer(inspect);
     if (!rule) return;
     message_print("answer rule: %s, output %u", inspect_answer_name(rule->kind), rule->output);
     if (rule->kind == MORSEL_ANSWER_CLASSES)
-        message_print(", %s, the first %u of p >= %.6g", rule->flags & MORSEL_ANSWER_SOFTMAX ? "softmax" : "as they are", rule->most,
-                      (double)rule->threshold);
+        message_print(", %s, the first %u of p >= %.6g",
+                      rule->flags & MORSEL_ANSWER_SOFTMAX   ? "softmax"
+                      : rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid"
+                                                            : "as they are",
+                      rule->most, (double)rule->threshold);
+    if (rule->kind == MORSEL_ANSWER_EMBEDDING && rule->flags & MORSEL_ANSWER_NORMALIZE) message_print(", normalized");
+    if (rule->kind == MORSEL_ANSWER_SEGMENTATION) print_segmentation(rule);
+    if (rule->kind == MORSEL_ANSWER_POINTS) print_points(rule);
     if (rule->kind == MORSEL_ANSWER_DETECTIONS) {
         if (rule->scores != rule->output) message_print(" and %u", rule->scores);
         message_print(", head %s, %u classes", inspect_head_name(rule->head), rule->classes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a network over labelled pictures and counts. Threads take whole pictures: each has a run of its own. */
 #include "tools/verbs/judge.h"
+#include "kernels/float.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/network/each.h"
@@ -29,6 +30,12 @@ static void find_probabilities(const struct judge *judge, const float *scores, u
     double most = (double)scores[answer->class], sum = 0;
     answer->p = scores[answer->class];
     answer->p_true = scores[truth];
+    const struct morsel_blob_answer *rule = judge->network.answer;
+    if (rule && rule->kind == MORSEL_ANSWER_CLASSES && rule->flags & MORSEL_ANSWER_SIGMOID) {
+        answer->p = morsel_sigmoid(answer->p);
+        answer->p_true = morsel_sigmoid(answer->p_true);
+        return;
+    }
     if (judge->network.probabilities) return;
     for (size_t i = 0; i < judge->classes; i++) sum += exp((double)scores[i] - most);
     answer->p = (float)(1 / sum);

@@ -8,23 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct result *add(struct results *results, const char *file, uint32_t image, bool numbered, double ms) {
+static struct result *add(struct results *results, const struct result *of) {
     size_t room = results->count + 1; /* a power of two is full */
     if (!(results->count & (results->count - 1)))
         results->list = must_have(realloc(results->list, 2 * room * sizeof *results->list), 2 * room * sizeof *results->list);
     struct result *result = &results->list[results->count++];
-    *result = (struct result){.file = file, .image = image, .numbered = numbered, .ms = ms};
+    *result = (struct result){.file = of->file, .image = of->image, .numbered = of->numbered, .ms = of->ms};
     return result;
 }
 
-void results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms) {
+void results_add(struct results *results, const struct result *of, float *scores, size_t count) {
     uint32_t indices[RESULTS_TOP_MOST];
-    struct result *result = add(results, file, image, numbered, ms);
+    struct result *result = add(results, of);
     result->top_count = (uint32_t)scores_top(scores, count, results->top, indices);
     if (!results->probabilities) scores_softmax(scores, count);
     result->top = must_calloc(result->top_count, sizeof *result->top);
-    for (uint32_t i = 0; i < result->top_count; i++) result->top[i] = (struct results_class){indices[i], scores[indices[i]]};
-    while (result->top_count && result->top[result->top_count - 1].p < results->threshold) result->top_count--;
+    for (uint32_t i = 0; i < result->top_count; i++) result->top[i] = (struct morsel_class){indices[i], scores[indices[i]]};
 }
 
 static void *copy_of(const void *from, size_t count, size_t bytes) {
@@ -32,18 +31,52 @@ static void *copy_of(const void *from, size_t count, size_t bytes) {
     return memcpy(to, from, count * bytes);
 }
 
-void results_add_boxes(struct results *results, const char *file, uint32_t image, bool numbered, const struct morsel_box *boxes,
-                       uint32_t count, double ms) {
-    struct result *result = add(results, file, image, numbered, ms);
+void results_add_classes(struct results *results, const struct result *of, const struct morsel_class *classes, uint32_t count) {
+    struct result *result = add(results, of);
+    result->top = copy_of(classes, count, sizeof *classes);
+    result->top_count = count;
+}
+
+void results_add_boxes(struct results *results, const struct result *of, const struct morsel_box *boxes, uint32_t count) {
+    struct result *result = add(results, of);
     result->boxes = copy_of(boxes, count, sizeof *boxes);
     result->box_count = count;
 }
 
-void results_add_vector(struct results *results, const char *file, uint32_t image, bool numbered, const float *vector, size_t count,
-                        double ms) {
-    struct result *result = add(results, file, image, numbered, ms);
+void results_add_vector(struct results *results, const struct result *of, const float *vector, size_t count) {
+    struct result *result = add(results, of);
     result->vector = copy_of(vector, count, sizeof *vector);
     result->vector_count = count;
+}
+
+void results_add_points(struct results *results, const struct result *of, const struct morsel_point *points, uint32_t count) {
+    struct result *result = add(results, of);
+    result->points = copy_of(points, count, sizeof *points);
+    result->point_count = count;
+}
+
+static int by_pixels(const void *a, const void *b) {
+    const struct results_share *x = a, *y = b;
+    if (x->pixels != y->pixels) return x->pixels > y->pixels ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+void results_add_pixels(struct results *results, const struct result *of, const uint8_t *classes, uint32_t width, uint32_t height) {
+    struct result *result = add(results, of);
+    struct results_share shares[256];
+    const size_t pixels = (size_t)width * height;
+    for (uint32_t k = 0; k < 256; k++) shares[k] = (struct results_share){k, 0};
+    for (size_t i = 0; i < pixels; i++) shares[classes[i]].pixels++;
+    shares[MORSEL_NO_CLASS].pixels = 0;
+    qsort(shares, 256, sizeof *shares, by_pixels);
+    while (result->share_count < 256 && shares[result->share_count].pixels) result->share_count++;
+    result->shares = copy_of(shares, result->share_count, sizeof *shares);
+    result->width = width;
+    result->height = height;
+}
+
+double results_share(const struct result *result, uint32_t i) {
+    return (double)result->shares[i].pixels / ((double)result->width * result->height);
 }
 
 static const char *label_of(const struct results *results, uint32_t index) {
@@ -104,6 +137,26 @@ static void print_vector(const struct result *result) {
     message_print("%s  %8.3f ms\n", result->vector_count > 6 ? " .." : "", result->ms);
 }
 
+static void print_points(const struct results *results, const struct result *result) {
+    message_print("  %u found  %8.3f ms\n", result->point_count, result->ms);
+    for (uint32_t i = 0; i < result->point_count; i++) {
+        const struct morsel_point *point = &result->points[i];
+        const char *label = label_of(results, point->index);
+        char number[24];
+        snprintf(number, sizeof number, "point %u", point->index);
+        message_print("    %-16s %.4f  x %7.1f  y %7.1f\n", label ? label : number, (double)point->p, (double)point->x, (double)point->y);
+    }
+}
+
+static void print_shares(const struct results *results, const struct result *result) {
+    for (uint32_t i = 0; i < result->share_count && i < (results->top ? results->top : 5); i++) {
+        const char *label = label_of(results, result->shares[i].index);
+        if (label) message_print("  %-12s %.4f", label, results_share(result, i));
+        else message_print("  class %-6u %.4f", result->shares[i].index, results_share(result, i));
+    }
+    message_print("  %8.3f ms\n", result->ms);
+}
+
 void results_print(const struct results *results, const struct result *result) {
     char name[64];
     const char *base = base_name(result->file);
@@ -116,6 +169,14 @@ void results_print(const struct results *results, const struct result *result) {
     }
     if (result->vector) {
         print_vector(result);
+        return;
+    }
+    if (result->points) {
+        print_points(results, result);
+        return;
+    }
+    if (result->shares) {
+        print_shares(results, result);
         return;
     }
     if (results->check_names) message_print("  %-5s", is_right(results, result) ? "right" : is_known(results, result) ? "wrong" : "?");
@@ -157,9 +218,39 @@ static void top_json(const struct results *results, const struct result *result,
 }
 
 static void vector_json(const struct result *result, struct json *json) {
-    json_open_array(json, "embedding");
+    json_open_array(json, "vector");
     for (size_t i = 0; i < result->vector_count; i++) json_float(json, NULL, result->vector[i]);
     json_close_array(json);
+}
+
+static void points_json(const struct results *results, const struct result *result, struct json *json) {
+    json_open_array(json, "points");
+    for (uint32_t i = 0; i < result->point_count; i++) {
+        const struct morsel_point *point = &result->points[i];
+        json_open_flat(json, NULL);
+        json_text(json, "label", label_of(results, point->index));
+        json_integer(json, "index", point->index);
+        json_float(json, "p", point->p);
+        json_float(json, "x", point->x);
+        json_float(json, "y", point->y);
+        json_close(json);
+    }
+    json_close_array(json);
+}
+
+static void shares_json(const struct results *results, const struct result *result, struct json *json) {
+    json_integer(json, "width", result->width);
+    json_integer(json, "height", result->height);
+    json_open_array(json, "shares");
+    for (uint32_t i = 0; i < result->share_count; i++) {
+        json_open_flat(json, NULL);
+        json_text(json, "label", label_of(results, result->shares[i].index));
+        json_integer(json, "index", result->shares[i].index);
+        json_number(json, "share", results_share(result, i));
+        json_close(json);
+    }
+    json_close_array(json);
+    if (results->mask) json_text(json, "mask", results->mask);
 }
 
 static void result_json(const struct results *results, const struct result *result, struct json *json) {
@@ -168,6 +259,8 @@ static void result_json(const struct results *results, const struct result *resu
     if (result->numbered) json_integer(json, "image", result->image);
     if (result->boxes) boxes_json(results, result, json);
     else if (result->vector) vector_json(result, json);
+    else if (result->points) points_json(results, result, json);
+    else if (result->shares) shares_json(results, result, json);
     else top_json(results, result, json);
     if (results->check_names && is_known(results, result)) json_bool(json, "right", is_right(results, result));
     json_number(json, "ms", round(result->ms * 1e6) / 1e6); /* to the nanosecond */
@@ -179,7 +272,7 @@ void results_json(const struct results *results, struct json *json) {
     for (size_t i = 0; i < results->count; i++) result_json(results, &results->list[i], json);
     json_close_array(json);
     if (results->network->answer && results->network->answer->kind != MORSEL_ANSWER_CLASSES) return;
-    json_text(json, "p", results->probabilities ? "the network's softmax" : "softmax over the scores");
+    json_text(json, "p", results->p);
 }
 
 void results_free(struct results *results) {
@@ -187,6 +280,8 @@ void results_free(struct results *results) {
         free(results->list[i].top);
         free(results->list[i].boxes);
         free(results->list[i].vector);
+        free(results->list[i].points);
+        free(results->list[i].shares);
     }
     free(results->list);
     results->list = NULL;

@@ -8,9 +8,10 @@
 
 enum { RESULTS_TOP_MOST = 1000 };
 
-struct results_class {
+/* How many pixels are of a class. */
+struct results_share {
     uint32_t index;
-    float p;
+    uint64_t pixels;
 };
 
 struct result {
@@ -19,30 +20,38 @@ struct result {
     bool numbered;  /* the file holds several */
     double ms;      /* of the run */
     uint32_t top_count;
-    struct results_class *top;
+    struct morsel_class *top;
     uint32_t box_count;
     struct morsel_box *boxes; /* of a detector, in the place of classes */
     size_t vector_count;
     float *vector; /* of an embedding */
+    uint32_t point_count;
+    struct morsel_point *points; /* of a pose and the like */
+    uint32_t share_count, width, height;
+    struct results_share *shares; /* of a segmentation, the largest first */
 };
 
 struct results {
     const struct network *network;
     uint32_t top;     /* how many classes are wanted */
     bool check_names; /* say whether the answer is what the file's name starts with */
+    const char *p;    /* what p is: "softmax over the scores" */
     bool probabilities;
-    float threshold; /* classes below are left out */
+    const char *mask; /* where the classes of pixels are kept; NULL: nowhere */
     size_t count;
     struct result *list;
 };
 
-/* Adds the scores of one picture, which are turned into probabilities in place. */
-void results_add(struct results *results, const char *file, uint32_t image, bool numbered, float *scores, size_t count, double ms);
-/* What a detector found in one picture; a vector. They are copied. */
-void results_add_boxes(struct results *results, const char *file, uint32_t image, bool numbered, const struct morsel_box *boxes,
-                       uint32_t count, double ms);
-void results_add_vector(struct results *results, const char *file, uint32_t image, bool numbered, const float *vector, size_t count,
-                        double ms);
+/* Each adds what was found in one picture, which is copied; `of` has its file, image, whether that is numbered, and time. Of scores, which
+ * become probabilities in place, the best are kept. */
+void results_add(struct results *results, const struct result *of, float *scores, size_t count);
+void results_add_classes(struct results *results, const struct result *of, const struct morsel_class *classes, uint32_t count);
+void results_add_boxes(struct results *results, const struct result *of, const struct morsel_box *boxes, uint32_t count);
+void results_add_vector(struct results *results, const struct result *of, const float *vector, size_t count);
+void results_add_points(struct results *results, const struct result *of, const struct morsel_point *points, uint32_t count);
+/* Classes of pixels, which are counted. */
+void results_add_pixels(struct results *results, const struct result *of, const uint8_t *classes, uint32_t width, uint32_t height);
+double results_share(const struct result *result, uint32_t i); /* of all pixels */
 void results_print(const struct results *results, const struct result *result);
 void results_json(const struct results *results, struct json *json);
 void results_free(struct results *results);

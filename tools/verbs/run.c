@@ -86,15 +86,14 @@ static bool bind_all(struct job *job, struct failure *failure) {
            bind(n->outputs, n->output_count, &job->output_texts, "--output", job->output_paths, failure);
 }
 
-static bool draw_differs(const struct job *job, struct failure *failure) {
-    if (!job->draw) return true;
-    bool read = network_reads(&job->network, job->draw), written = false;
-    for (uint32_t k = 0; k < job->picture_count; k++) read = read || file_same(job->draw, job->pictures[k]);
-    for (uint32_t i = 0; i < job->network.output_count; i++) written = written || file_same(job->draw, job->output_paths[i]);
-    if (read || written)
-        return failure_set(failure, STATUS_CALL, "--draw %s would be written over: it is %s as well", job->draw,
-                           read ? "read" : "another output");
-    return draw_can_write(job->draw, failure);
+/* Of --draw and --mask. */
+static bool drawn_differs(const struct job *job, const char *option, const char *path, const char *other, struct failure *failure) {
+    if (!path) return true;
+    bool read = network_reads(&job->network, path), written = file_same(path, other);
+    for (uint32_t k = 0; k < job->picture_count; k++) read = read || file_same(path, job->pictures[k]);
+    for (uint32_t i = 0; i < job->network.output_count; i++) written = written || file_same(path, job->output_paths[i]);
+    return !(read || written) || failure_set(failure, STATUS_CALL, "%s %s would be written over: it is %s as well", option, path,
+                                             read ? "read" : "another output");
 }
 
 /* No output goes where something is read from, or where another output goes. */
@@ -109,7 +108,9 @@ static bool files_differ(const struct job *job, struct failure *failure) {
             return failure_set(failure, STATUS_CALL, "--output %s would be written over: it is %s as well", path,
                                read ? "read" : "another output");
     }
-    return draw_differs(job, failure);
+    return drawn_differs(job, "--draw", job->draw, job->results.mask, failure) &&
+           drawn_differs(job, "--mask", job->results.mask, NULL, failure) && (!job->draw || draw_can_write(job->draw, failure)) &&
+           (!job->results.mask || file_can_write(job->results.mask, failure));
 }
 
 static bool check_call(const struct job *job, struct failure *failure) {
@@ -123,7 +124,8 @@ static bool check_call(const struct job *job, struct failure *failure) {
         return failure_set(failure, STATUS_CALL, "--picture is for pictures: name some behind the network");
     if (job->csv && (!job->picture_count || job->output_texts.count || job->results.check_names))
         return failure_set(failure, STATUS_CALL, "--csv is for pictures, without --output and --check-names");
-    if (job->draw && (job->csv || !job->picture_count)) return failure_set(failure, STATUS_CALL, "--draw is for a picture, without --csv");
+    if ((job->draw || job->results.mask) && (job->csv || !job->picture_count))
+        return failure_set(failure, STATUS_CALL, "%s is for a picture, without --csv", job->draw ? "--draw" : "--mask");
     return true;
 }
 
@@ -301,13 +303,19 @@ static bool open_network(struct job *job, struct failure *failure) {
 }
 
 static bool run(struct job *job, struct failure *failure) {
-    if (!open_network(job, failure) || !answers_open(&job->answers, &job->network, &job->results, job->top, failure)) return false;
-    if (job->draw && (job->picture_count != 1 || !network_detects(&job->network)))
-        return failure_set(failure, STATUS_CALL, "--draw wants one picture, and a network with an answer rule of detections");
+    if (!open_network(job, failure)) return false;
+    answers_open(&job->answers, &job->network, &job->results, job->top);
+    if (job->draw && (job->picture_count != 1 || !answers_can_draw(&job->answers)))
+        return failure_set(failure, STATUS_CALL,
+                           "--draw wants one picture, and a network with an answer rule of detections, segmentation or points");
+    if (job->results.mask && (job->picture_count != 1 || job->answers.kind != MORSEL_ANSWER_SEGMENTATION))
+        return failure_set(failure, STATUS_CALL, "--mask wants one picture, and a network with an answer rule of segmentation");
     prepare_outputs(job);
     for (uint32_t run = 0; run < job->runs; run++)
         if (!run_once(job, run, failure)) return false;
-    return write_outputs(job, failure) && (!job->draw || answers_draw(&job->results, job->pictures[0], job->draw, failure));
+    return write_outputs(job, failure) &&
+           (!job->draw || answers_draw(&job->answers, &job->results, job->pictures[0], job->draw, failure)) &&
+           (!job->results.mask || answers_write_mask(&job->answers, &job->results, job->results.mask, failure));
 }
 
 /* --- What came out --- */
@@ -348,8 +356,10 @@ static void print_answers(const struct job *job) {
     }
     if (results->check_names) message_print("%zu of %zu right; ", results_right(results), results_known(results));
     if (network_images(&job->network) > 1) message_print("times are those of a whole batch; ");
-    message_print("the numbers are %s\n",
-                  results->probabilities ? "the network's own probabilities" : "a softmax over the network's scores");
+    if (results->probabilities) message_print("the numbers are the network's own probabilities\n");
+    else
+        message_print("the numbers are a %s\n",
+                      strstr(results->p, "sigmoid") ? "sigmoid of the network's scores" : "softmax over the network's scores");
 }
 
 static void print_ending(const struct job *job) {
@@ -403,7 +413,10 @@ int verb_run(int argc, char **argv) {
          "how a picture becomes the input of an ONNX file; a blob has its own"},
         {"--labels", "FILE", OPTION_TEXT, &job.call.labels, 0, 0, "class names for an ONNX file; a blob has its own"},
         {"--answer", "RULE.json", OPTION_TEXT, &job.call.answer, 0, 0, "what the outputs of an ONNX file mean; a blob has its own"},
-        {"--draw", "OUT.png", OPTION_TEXT, &job.draw, 0, 0, "the picture with the boxes that were found in it; or OUT.ppm"},
+        {"--draw", "OUT.png", OPTION_TEXT, &job.draw, 0, 0,
+         "the picture with what was found in it: boxes, points, classes of pixels; or OUT.ppm"},
+        {"--mask", "OUT.npy", OPTION_TEXT, &job.results.mask, 0, 0,
+         "of a segmentation: the class of each pixel, uint8 [height, width]; 255: not seen"},
         {"--top", "K", OPTION_NUMBER, &top, 0, RESULTS_TOP_MOST,
          "how many classes or boxes are shown; 0: what the answer rule says, else 5, and 1 in a table"},
         {"--csv", "FILE", OPTION_TEXT, &job.csv, 0, 0,

@@ -17,11 +17,9 @@
 /* A thread's own. */
 struct table_worker {
     struct network_run *run;
-    float *scores;
-    uint32_t *best;           /* [top] */
-    struct morsel_box *boxes; /* [top], of one picture */
-    uint32_t *sides;          /* [batch][2]: width and height of the pictures */
-    struct failure *wrong;    /* [batch]: what is at fault with a picture; its text is "" where nothing is */
+    struct answers answers;
+    struct results results; /* of one picture at a time */
+    struct failure *wrong;  /* [batch]: what is at fault with a picture; its text is "" where nothing is */
 };
 
 /* --- A record --- */
@@ -32,56 +30,104 @@ static void put_field(FILE *file, char *field) {
     free(field);
 }
 
-static void put_answer(const struct table *table, FILE *file, uint32_t class, float p) {
+static void put_class(const struct table *table, FILE *file, uint32_t class) {
     const char *label = network_label(&table->network, class);
     char *tame = must_have(strdup(label ? label : ""), 64);
     fprintf(file, ",%u,", class);
     put_field(file, table_field(text_tame(tame)));
-    fprintf(file, ",%.6g", (double)p);
     free(tame);
 }
 
-/* file,boxes,index,label,p,x0,y0,x1,y1 for each box, whose count is the second field; then what is at fault. */
-static void put_boxes(const struct table *table, const struct table_worker *worker, FILE *file, size_t picture, uint32_t slot) {
-    const uint32_t *sides = worker->sides + 2 * slot;
-    struct failure *wrong = &worker->wrong[slot];
-    uint32_t found = 0;
-    if (!*wrong->text && !answers_find(worker->run, slot, sides, worker->boxes, table->top, &found, wrong)) found = 0;
-    for (uint32_t i = 0; i < found || !i; i++) {
-        const struct morsel_box *box = &worker->boxes[i];
-        put_field(file, table_field(table->pictures->list[picture]));
-        fprintf(file, ",%u", found);
-        if (found) {
-            put_answer(table, file, box->index, box->p);
-            fprintf(file, ",%.6g,%.6g,%.6g,%.6g,", (double)box->x0, (double)box->y0, (double)box->x1, (double)box->y1);
-        } else {
-            fputs(",,,,,,,,", file);
-        }
-        put_field(file, table_field(wrong->text));
+/* What stands between the file and what is at fault, of line `i`; of a picture without any, commas alone. */
+static void put_box(const struct table *table, FILE *file, const struct result *result, uint32_t i) {
+    const struct morsel_box *box = &result->boxes[i];
+    put_class(table, file, box->index);
+    fprintf(file, ",%.6g,%.6g,%.6g,%.6g,%.6g", (double)box->p, (double)box->x0, (double)box->y0, (double)box->x1, (double)box->y1);
+}
+
+static void put_point(const struct table *table, FILE *file, const struct result *result, uint32_t i) {
+    const struct morsel_point *point = &result->points[i];
+    put_class(table, file, point->index);
+    fprintf(file, ",%.6g,%.6g,%.6g", (double)point->p, (double)point->x, (double)point->y);
+}
+
+static void put_share(const struct table *table, FILE *file, const struct result *result, uint32_t i) {
+    put_class(table, file, result->shares[i].index);
+    fprintf(file, ",%.6g", results_share(result, i));
+}
+
+/* Kinds of answers whose pictures have a line for each thing: what is counted in the second field, and the columns. */
+static const struct listed {
+    uint32_t kind;
+    const char *columns, *none;
+    void (*put)(const struct table *table, FILE *file, const struct result *result, uint32_t i);
+} listed[] = {
+    {MORSEL_ANSWER_DETECTIONS, "boxes,index,label,p,x0,y0,x1,y1", ",,,,,,,", put_box},
+    {MORSEL_ANSWER_SEGMENTATION, "classes,index,label,share", ",,,", put_share},
+    {MORSEL_ANSWER_POINTS, "points,index,label,p,x,y", ",,,,,", put_point},
+};
+
+static const struct listed *listed_of(const struct table *table) {
+    for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
+        if (listed[i].kind == found_kind(&table->network)) return &listed[i];
+    return NULL;
+}
+
+/* A line for each, which starts with the file and how many there are. `result` may be NULL. */
+static void put_list(const struct table *table, FILE *file, const struct result *result, const char *picture, const char *wrong) {
+    const struct listed *kind = listed_of(table);
+    uint32_t count = result ? result->box_count + result->share_count + result->point_count : 0;
+    if (count > table->top) count = table->top;
+    for (uint32_t i = 0; i < count || !i; i++) {
+        put_field(file, table_field(picture));
+        fprintf(file, ",%u", count);
+        if (count) kind->put(table, file, result, i);
+        else fputs(kind->none, file);
+        fputc(',', file);
+        put_field(file, table_field(wrong));
         fputc('\n', file);
     }
 }
 
+/* All numbers of a vector, or commas. */
+static void put_vector(const struct table *table, FILE *file, const struct result *result, const char *picture, const char *wrong) {
+    const size_t width = found_width(&table->network);
+    put_field(file, table_field(picture));
+    for (size_t i = 0; i < width; i++) {
+        if (result) fprintf(file, ",%.9g", (double)result->vector[i]);
+        else fputc(',', file);
+    }
+    fputc(',', file);
+    put_field(file, table_field(wrong));
+    fputc('\n', file);
+}
+
 /* file,index,label,p and so on for each of the best; then what is at fault. */
+static void put_line(const struct table *table, FILE *file, const struct result *result, const char *picture, const char *wrong) {
+    put_field(file, table_field(picture));
+    for (uint32_t k = 0; k < table->top; k++) {
+        if (!result || k >= result->top_count) {
+            fputs(",,,", file);
+            continue;
+        }
+        put_class(table, file, result->top[k].index);
+        fprintf(file, ",%.6g", (double)result->top[k].p);
+    }
+    fputc(',', file);
+    put_field(file, table_field(wrong));
+    fputc('\n', file);
+}
+
 static char *make_record(const struct table *table, struct table_worker *worker, size_t picture, uint32_t slot) {
     struct text_stream stream;
     FILE *file = must_have(text_open(&stream), 4096);
-    if (table->detects) {
-        put_boxes(table, worker, file, picture, slot);
-        return must_have(text_close(&stream), 4096);
-    }
-    float *scores = worker->scores + slot * table->classes;
-    const bool wrong = *worker->wrong[slot].text;
-    put_field(file, table_field(table->pictures->list[picture]));
-    const size_t found = wrong ? 0 : scores_top(scores, table->classes, table->top, worker->best);
-    if (!wrong && !table->network.probabilities) scores_softmax(scores, table->classes);
-    for (uint32_t k = 0; k < table->top; k++) {
-        if (k < found) put_answer(table, file, worker->best[k], scores[worker->best[k]]);
-        else fputs(",,,", file);
-    }
-    fputc(',', file);
-    put_field(file, table_field(worker->wrong[slot].text));
-    fputc('\n', file);
+    struct failure *wrong = &worker->wrong[slot];
+    const char *path = table->pictures->list[picture];
+    const struct result of = {.file = path, .image = slot};
+    bool good = !*wrong->text && answers_add(&worker->answers, worker->run, &worker->results, &of, wrong);
+    const bool vector = found_kind(&table->network) == MORSEL_ANSWER_EMBEDDING;
+    (table->listed ? put_list : vector ? put_vector : put_line)(table, file, good ? worker->results.list : NULL, path, wrong->text);
+    results_free(&worker->results);
     return must_have(text_close(&stream), 4096);
 }
 
@@ -100,8 +146,8 @@ static bool put_picture(const struct table *table, struct table_worker *worker, 
     bool good = image_read(table->pictures->list[picture], &image, &worker->wrong[slot]);
     if (good) {
         good = network_picture(worker->run, &image, slot, &worker->wrong[slot]);
-        worker->sides[2 * slot] = image.width;
-        worker->sides[2 * slot + 1] = image.height;
+        worker->answers.sides[2 * slot] = image.width;
+        worker->answers.sides[2 * slot + 1] = image.height;
         image_free(&image);
     }
     if (good) return true;
@@ -128,7 +174,7 @@ static bool answer(void *context, unsigned index, size_t task, struct failure *f
     for (uint32_t i = 0; i < table->batch; i++)
         if (!put_picture(table, worker, table->waiting[first + (i < used ? i : used - 1)], i, failure)) return false;
     const bool none = table->batch == 1 && *worker->wrong[0].text;
-    if (!none && (!network_compute(worker->run, NULL, NULL, failure) || !network_scores(worker->run, worker->scores, failure)))
+    if (!none && (!network_compute(worker->run, NULL, NULL, failure) || !answers_read(&worker->answers, worker->run, failure)))
         return false;
     for (uint32_t i = 0; i < used; i++) {
         const size_t picture = table->waiting[first + i];
@@ -153,17 +199,17 @@ static bool open_network(struct table *table, struct failure *failure) {
     if (!network_read(network, &table->call, failure) || !network_takes_pictures(network, failure) ||
         !network_start(network, NULL, failure))
         return false;
-    table->detects = network_detects(network);
-    const bool classes = network->output_count && scores_are_classes(&network->outputs[0]) &&
-                         (!network->answer || network->answer->kind == MORSEL_ANSWER_CLASSES);
-    if (network->input_count != 1 || (!table->detects && !classes))
+    const struct listed *kind = listed_of(table);
+    const bool vector = found_kind(network) == MORSEL_ANSWER_EMBEDDING;
+    table->listed = kind != NULL;
+    if (network->input_count != 1 || !network->output_count || (!kind && !vector && !scores_are_classes(&network->outputs[0])))
         return failure_set(failure, STATUS_CALL,
-                           "%s: --csv wants one input, and boxes by an answer rule, or a list of classes as the first output, not %s",
+                           "%s: --csv wants one input, and an answer rule, or a list of classes as the first output, not %s",
                            table->call.path, network->output_count ? tensor_describe(&network->outputs[0], text, sizeof text) : "none");
     table->batch = network_images(network);
-    table->classes = network->outputs[0].count / table->batch;
-    if (table->detects && !table->top) table->top = answers_room(network);
-    if (!table->detects && table->top > table->classes) table->top = (uint32_t)table->classes;
+    const size_t classes = network->outputs[0].count / table->batch;
+    if (kind && !table->top) table->top = kind->kind == MORSEL_ANSWER_DETECTIONS ? answers_room(network) : UINT32_MAX;
+    if (!kind && table->top > classes) table->top = (uint32_t)classes;
     if (!table->top) table->top = 1;
     return true;
 }
@@ -174,11 +220,8 @@ static bool open_workers(struct table *table, struct failure *failure) {
     table->workers = must_calloc(table->worker_count, sizeof *table->workers);
     for (unsigned i = 0; i < table->worker_count; i++) {
         struct table_worker *worker = &table->workers[i];
-        worker->scores = must_calloc(table->network.outputs[0].count, sizeof *worker->scores);
-        worker->best = must_calloc(table->top, sizeof *worker->best);
-        worker->boxes = must_calloc(table->top, sizeof *worker->boxes);
-        worker->sides = must_calloc(table->batch, 2 * sizeof *worker->sides);
         worker->wrong = must_calloc(table->batch, sizeof *worker->wrong);
+        answers_open(&worker->answers, &table->network, &worker->results, table->top);
         if (!(worker->run = network_run_open(&table->network, failure))) return false;
     }
     return true;
@@ -194,8 +237,10 @@ static bool write_table(const struct table *table, struct failure *failure) {
     struct text_stream stream;
     FILE *file = text_open(&stream);
     if (!file) return failure_memory(failure, 4096);
-    fputs(table->detects ? "file,boxes,index,label,p,x0,y0,x1,y1" : "file,index,label,p", file);
-    for (uint32_t k = 2; k <= table->top && !table->detects; k++) fprintf(file, ",index%u,label%u,p%u", k, k, k);
+    const bool vector = found_kind(&table->network) == MORSEL_ANSWER_EMBEDDING;
+    fprintf(file, "file,%s", table->listed ? listed_of(table)->columns : vector ? "v0" : "index,label,p");
+    for (size_t k = 1; vector && k < found_width(&table->network); k++) fprintf(file, ",v%zu", k);
+    for (uint32_t k = 2; k <= table->top && !table->listed && !vector; k++) fprintf(file, ",index%u,label%u,p%u", k, k, k);
     fputs(",error\n", file);
     for (size_t i = 0; i < table->pictures->count; i++) fputs(table->records[i], file);
     char *text = text_close(&stream);
@@ -223,10 +268,7 @@ void table_free(struct table *table) {
     for (unsigned i = 0; table->workers && i < table->worker_count; i++) {
         struct table_worker *worker = &table->workers[i];
         network_run_close(worker->run);
-        free(worker->scores);
-        free(worker->best);
-        free(worker->boxes);
-        free(worker->sides);
+        answers_free(&worker->answers);
         free(worker->wrong);
     }
     for (size_t i = 0; table->records && i < table->pictures->count; i++) free(table->records[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `morsel run --csv`: a line for each of any number of pictures, in their order. Of a detector it is a line for each box, and one for a
- * picture without any. A picture that cannot be read has a line, too, which says why. Threads take whole pictures. Until the table is whole
- * its lines stand beside it, in FILE.partial: a call that was stopped goes on behind them.
+ * `morsel run --csv`: a line for each of any number of pictures, in their order. Of boxes, points and classes of pixels it is a line for
+ * each, and one for a picture without any. A picture that cannot be read has a line, too, which says why. Threads take whole pictures.
+ * Until the table is whole its lines stand beside it, in FILE.partial: a call that was stopped goes on behind them.
  */
 #ifndef MORSEL_TOOLS_VERBS_TABLE_H
 #define MORSEL_TOOLS_VERBS_TABLE_H
@@ -21,8 +21,7 @@ struct table {
     unsigned worker_count;
     struct network network;
     uint32_t batch; /* images of a run */
-    size_t classes;
-    bool detects;
+    bool listed;    /* a picture has as many lines as its second field says */
     struct table_worker *workers;
     char **records;                 /* of each picture, with their lines' ends; NULL: not yet */
     size_t *waiting, waiting_count; /* the pictures that have none */

@@ -59,11 +59,11 @@ static bool find_record(const char *text, size_t left, struct old_record *record
     return false;
 }
 
-/* All lines of a picture as one record: of a detector there are as many as the second field says, and one for none. */
+/* All lines of a picture as one record: of what is listed there are as many as the second field says, and one for none. */
 static bool find_lines(const struct table *table, const char *text, size_t left, struct old_record *record) {
     struct old_record more;
     if (!find_record(text, left, record)) return false;
-    unsigned long lines = table->detects && record->bytes - record->field > 1 ? strtoul(text + record->field + 1, NULL, 10) : 1;
+    unsigned long lines = table->listed && record->bytes - record->field > 1 ? strtoul(text + record->field + 1, NULL, 10) : 1;
     for (; lines > 1; lines--) {
         if (!find_record(text + record->bytes, left - record->bytes, &more)) return false;
         record->bytes += more.bytes;

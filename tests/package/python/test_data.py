@@ -2,6 +2,8 @@
 """Pictures and texts in Python, beside what the tool's verbs make of the same files; and the structs of morsel.h."""
 import contextlib
 import ctypes
+import json
+import dataclasses
 import io
 import json
 import os
@@ -152,6 +154,83 @@ class Texts(unittest.TestCase):
             morsel.Model(SHIPPED).embed("a")
 
 
+class Answers(unittest.TestCase):
+    """By the answer rule in the blob, as the tool tells them."""
+
+    PHOTO = at("models/spots/pictures/spots.ppm")
+
+    def made(self, folder, rule, *outputs):
+        path = os.path.join(folder, "net.morsel")
+        if isinstance(rule, dict):
+            rule, text = os.path.join(folder, "answer.json"), json.dumps(rule)
+            with open(rule, "w", encoding="utf-8") as file:
+                file.write(text)
+        spots = at("models/spots")
+        more = [word for name in outputs for word in ("--output-node", name)]
+        morsel.tool("quantize", f"{spots}/network.onnx", "--data", f"{spots}/pictures", "--picture", f"{spots}/picture.json", "--answer", rule,
+                    "--labels", f"{spots}/labels.txt", "-o", path, *more)
+        return path
+
+    def fields(self, found):
+        return [dataclasses.asdict(one) for one in found]
+
+    def test_boxes_are_those_of_the_tool(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.made(folder, at("models/spots/answer.json"))
+            want = morsel.tool("run", path, self.PHOTO)["results"][0]["boxes"]
+            have = self.fields(morsel.Model(path).detect(pixels(self.PHOTO)))
+        self.assertEqual(len(have), 4)
+        for a, b in zip(have, want):
+            self.assertEqual((a["label"], a["index"]), (b["label"], b["index"]))
+            np.testing.assert_allclose([a[k] for k in ("p", "x0", "y0", "x1", "y1")], [b[k] for k in ("p", "x0", "y0", "x1", "y1")], rtol=1e-6)
+
+    def test_pixels_are_those_of_the_tool(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, mask = self.made(folder, {"kind": "segmentation"}, "scores10"), os.path.join(folder, "mask.npy")
+            morsel.tool("run", path, self.PHOTO, "--mask", mask)
+            have = morsel.Model(path).segment(pixels(self.PHOTO))
+            self.assertEqual((have.dtype, have.shape, have.tobytes()), (np.dtype(np.uint8), (72, 96), np.load(mask).tobytes()))
+        self.assertEqual(sorted(set(have.reshape(-1))), [0, 1, 2])
+
+    def test_points_are_those_of_the_tool(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.made(folder, {"kind": "points", "head": "heatmaps"}, "scores10")
+            want = morsel.tool("run", path, self.PHOTO)["results"][0]["points"]
+            have = self.fields(morsel.Model(path).points(pixels(self.PHOTO)))
+        self.assertEqual([(a["label"], a["x"], a["y"]) for a in have], [(b["label"], b["x"], b["y"]) for b in want])
+        self.assertEqual(len(have), 3)
+
+    def test_vectors_are_those_of_the_tool(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.made(folder, {"kind": "embedding", "normalize": True}, "scores10")
+            want = morsel.tool("run", path, self.PHOTO)["results"][0]["vector"]
+            model = morsel.Model(path)
+            have = model.embed(pixels(self.PHOTO))
+            both = model.embed([pixels(self.PHOTO)] * 2)
+        self.assertEqual((have.shape, both.shape, have.dtype), ((3 * 8 * 8,), (2, 3 * 8 * 8), np.dtype(np.float32)))
+        np.testing.assert_allclose(have, want, rtol=1e-6)
+        self.assertAlmostEqual(float(np.linalg.norm(have)), 1, places=5)
+
+    def test_classes_are_by_the_rule(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shipped, path = at("models/cifar10"), os.path.join(folder, "net.morsel")
+            blob = morsel.convert(f"{shipped}/network.onnx", picture=f"{shipped}/picture.json",
+                                  answer={"kind": "classes", "activation": "sigmoid", "most": 3})
+            with open(path, "wb") as file:
+                file.write(blob)
+            want = morsel.tool("run", path, PICTURES[0])["results"][0]["top"]
+            model = morsel.Model(path)
+            have = model.classify(pixels(PICTURES[0]))
+            self.assertEqual([(a.index, np.float32(a.p)) for a in have], [(b["index"], np.float32(b["p"])) for b in want])
+            self.assertEqual((len(have), model.classify(pixels(PICTURES[0]), 1)), (3, have[:1]))
+
+    def test_a_blob_without_the_rule_says_so(self):
+        model, picture = morsel.Model(SHIPPED), pixels(PICTURES[0])
+        for call in (model.detect, model.segment, model.points, model.embed):
+            with self.assertRaisesRegex(morsel.Error, "answer rule of kind"):
+                call(picture)
+
+
 class Pages(unittest.TestCase):
     def test_examples_of_the_pages_run(self):
         try:
@@ -181,7 +260,7 @@ class Pages(unittest.TestCase):
 class Header(unittest.TestCase):
     def test_structs_are_those_of_the_header(self):
         structs = {"model": library.Model, "options": library.Options, "session": library.Session, "view": library.View,
-                   "plane": library.Plane, "frame": library.Frame}
+                   "plane": library.Plane, "frame": library.Frame, "class": library.Class, "box": library.Box, "point": library.Point}
         lines, want = [], []
         for name, struct in structs.items():
             lines.append(f"sizeof(struct morsel_{name})")
@@ -192,6 +271,8 @@ class Header(unittest.TestCase):
         names = {"MORSEL_MAX_RANK": library.MAX_RANK, "MORSEL_ALIGNMENT": library.ALIGNMENT, "MORSEL_UINT8": library.UINT8,
                  "MORSEL_INT8": library.INT8, "MORSEL_INT32": library.INT32, "MORSEL_FLOAT32": library.FLOAT32,
                  "MORSEL_ROW_MAJOR": library.ROW_MAJOR, "MORSEL_CHANNELS_LAST": library.CHANNELS_LAST}
+        names.update({f"MORSEL_{name}": getattr(library, name) for name in (
+            "ERR_CAPACITY", "ANSWER_NONE", "ANSWER_CLASSES", "ANSWER_DETECTIONS", "ANSWER_EMBEDDING", "ANSWER_SEGMENTATION", "ANSWER_POINTS")})
         names.update({f"MORSEL_{name}": number for name, (number, _) in library.PIXELS.items()})
         lines += names.keys()
         want += names.values()

@@ -14,7 +14,7 @@
 
 /* What is opened: a network that copies its inputs, whose outputs have these shapes, and the rule. */
 struct trial {
-    uint32_t rank[2], dims[2][3];
+    uint32_t rank[2], dims[2][4];
     enum morsel_type type;
     struct morsel_blob_answer rule;
     uint32_t anchor_lack; /* words that the section is shorter than the rule says */
@@ -42,10 +42,13 @@ static enum morsel_error open_trial(const struct trial *trial) {
         uint32_t x = builder_tensor(&b, trial->type, trial->rank[k], trial->dims[k], 1, 0);
         uint32_t y = builder_tensor(&b, trial->type, trial->rank[k], trial->dims[k], 1, 0);
         uint32_t concat[2] = {1, 1};
+        if (trial->rank[k] == 4) b.tensors[x].layout = b.tensors[y].layout = MORSEL_ROW_MAJOR;
         for (uint32_t d = 0; d < trial->rank[k]; d++) concat[1] *= trial->dims[k][d];
         builder_step(&b, MORSEL_STEP_CONCAT, &x, 1, y, concat, sizeof concat, 0);
         builder_input(&b, x, k ? "x1" : "x0");
         builder_output(&b, y, k ? "y1" : "y0");
+        for (uint32_t d = 0; d < trial->rank[k]; d++)
+            b.inputs[k].onnx_dims[d] = b.outputs[k].onnx_dims[d] = trial->dims[k][d]; /* which are turned of rank 4 */
     }
     builder_data(&b, anchors, 4);
     b.answer = trial->rule;
@@ -84,7 +87,7 @@ static void every_kind_has_a_number(void **state) {
     TAKEN((void)t);
     TAKEN(t.rule.kind = 0); /* there is none */
     REFUSED(t.rule.kind = 0, t.nameless = 1);
-    TAKEN(t.rule.kind = MORSEL_ANSWER_CLASSES);
+    TAKEN(t.rule.kind = MORSEL_ANSWER_CLASSES, t.dims[0][2] = 1);
     TAKEN(t.rule.kind = MORSEL_ANSWER_EMBEDDING);
     REFUSED(t.rule.kind = MORSEL_ANSWER_COUNT);
     REFUSED(t.rule.kind = 0xffffffff);
@@ -103,8 +106,8 @@ static void blobs_of_version_1_have_none(void **state) {
 static void outputs_are_those_there_are(void **state) {
     (void)state;
     const struct morsel_blob_answer classes = {.kind = MORSEL_ANSWER_CLASSES, .most = 1};
-    TAKEN(t.rule = classes);
-    TAKEN(t.rule = classes, t.rule.output = 1);
+    TAKEN(t.rule = classes, t.dims[0][2] = 1);
+    TAKEN(t.rule = classes, t.rule.output = 1, t.dims[1][2] = 1);
     REFUSED(t.rule = classes, t.rule.output = 2);
     REFUSED(t.rule = classes, t.rule.output = 0xffffffff);
     REFUSED(t.rule.output = 2);
@@ -186,6 +189,93 @@ static void anchors_are_one_a_candidate(void **state) {
     REFUSED(t.rule.anchors = 5);
 }
 
+/* Of maps the channels are counted where they stand, and sides have a limit. */
+static void segmentations_have_their_maps(void **state) {
+    (void)state;
+#define MAP(a, b, c) \
+    t.rule.kind = MORSEL_ANSWER_SEGMENTATION, t.rule.head = MORSEL_HEAD_SCORES, t.rank[0] = 4, t.dims[0][0] = 1, t.dims[0][1] = a, \
+    t.dims[0][2] = b, t.dims[0][3] = c
+    TAKEN(MAP(3, 5, 7));
+    TAKEN(MAP(3, 5, 7), t.dims[0][0] = 2, t.type = MORSEL_INT8);
+    TAKEN(MAP(5, 7, 3), t.rule.flags = 0);
+    REFUSED(MAP(5, 7, 3));
+    REFUSED(MAP(3, 5, 7), t.rule.flags = 0);
+    REFUSED(MAP(3, 5, 7), t.type = MORSEL_INT32);
+    REFUSED(MAP(3, 5, 7), t.rule.output = 1);
+    REFUSED(MAP(3, 5, 7), t.rule.head = 0);
+    REFUSED(MAP(3, 5, 7), t.rule.head = MORSEL_HEAD_SSD);
+    REFUSED(MAP(3, 5, 7), t.rule.head = MORSEL_HEAD_INDICES + 1);
+    REFUSED(MAP(0, 5, 7), t.dims[0][1] = 1, t.rule.classes = 0);
+    TAKEN(MAP(255, 1, 2), t.rule.classes = 255);
+    REFUSED(MAP(256, 1, 2), t.rule.classes = 256);
+    TAKEN(MAP(3, 1, 32768));
+    REFUSED(MAP(3, 1, 32769));
+    REFUSED(MAP(3, 32769, 1));
+    TAKEN(MAP(1, 5, 7), t.rule.head = MORSEL_HEAD_INDICES);
+    TAKEN(MAP(1, 5, 7), t.rule.head = MORSEL_HEAD_INDICES, t.rule.classes = 255);
+    REFUSED(MAP(1, 5, 7), t.rule.head = MORSEL_HEAD_INDICES, t.rule.classes = 256);
+    REFUSED(MAP(3, 5, 7), t.rule.head = MORSEL_HEAD_INDICES);
+    TAKEN(MAP(5, 7, 1), t.rank[0] = 3, t.rule.flags = 0, t.rule.classes = 1);
+    REFUSED(MAP(1, 5, 7), t.rank[0] = 3, t.rule.classes = 1);
+    REFUSED(MAP(5, 7, 1), t.rank[0] = 2, t.rule.flags = 0, t.rule.classes = 1);
+}
+
+static void points_have_maps_or_numbers(void **state) {
+    (void)state;
+#define HEAT(a, b, c) MAP(a, b, c), t.rule.kind = MORSEL_ANSWER_POINTS, t.rule.head = MORSEL_HEAD_HEATMAPS
+#define NUMBERS(a, b) \
+    t.rule.kind = MORSEL_ANSWER_POINTS, t.rule.head = MORSEL_HEAD_COORDINATES, t.rule.flags = 0, t.dims[0][1] = a, t.dims[0][2] = b
+    TAKEN(HEAT(3, 5, 7));
+    REFUSED(HEAT(4, 5, 7));
+    REFUSED(HEAT(3, 5, 7), t.rule.head = MORSEL_HEAD_COORDINATES + 1);
+    REFUSED(HEAT(3, 5, 7), t.rule.head = 0);
+    REFUSED(HEAT(3, 5, 7), t.rule.scale[1] = 0);
+    REFUSED(HEAT(3, 5, 7), t.rule.scale[0] = INFINITY);
+    REFUSED(HEAT(3, 1, 32769));
+    TAKEN(HEAT(300, 1, 2), t.rule.classes = 300);
+    TAKEN(NUMBERS(3, 2));
+    TAKEN(NUMBERS(3, 3));
+    REFUSED(NUMBERS(3, 1));
+    REFUSED(NUMBERS(3, 4));
+    REFUSED(NUMBERS(2, 3));
+    REFUSED(NUMBERS(3, 2), t.type = MORSEL_INT32);
+    REFUSED(NUMBERS(3, 2), t.rule.classes = 0);
+    TAKEN(NUMBERS(2, 3), t.rule.flags = MORSEL_ANSWER_COLUMNS);
+    REFUSED(NUMBERS(4, 3), t.rule.flags = MORSEL_ANSWER_COLUMNS);
+    TAKEN(NUMBERS(6, 1), t.rank[0] = 2);
+    TAKEN(NUMBERS(9, 1), t.rank[0] = 2);
+    REFUSED(NUMBERS(8, 1), t.rank[0] = 2);
+    REFUSED(NUMBERS(9, 1), t.rank[0] = 2, t.rule.classes = 0);
+    REFUSED(NUMBERS(6, 1), t.rank[0] = 1, t.dims[0][0] = 6);
+    TAKEN(NUMBERS(1, 3), t.rank[0] = 4, t.dims[0][3] = 2);
+    REFUSED(NUMBERS(2, 3), t.rank[0] = 4, t.dims[0][3] = 2);
+}
+
+static void classes_are_a_line(void **state) {
+    (void)state;
+#define LINE(r, a, b, c) \
+    t.rule.kind = MORSEL_ANSWER_CLASSES, t.rank[0] = r, t.dims[0][0] = a, t.dims[0][1] = b, t.dims[0][2] = c, t.dims[0][3] = 1
+    TAKEN(LINE(1, 7, 1, 1));
+    TAKEN(LINE(2, 1, 7, 1));
+    TAKEN(LINE(2, 3, 7, 1));
+    TAKEN(LINE(4, 3, 7, 1));
+    TAKEN(LINE(2, 1, 7, 1), t.type = MORSEL_UINT8);
+    REFUSED(LINE(2, 1, 7, 1), t.type = MORSEL_INT32);
+    REFUSED(LINE(3, 1, 7, 2));
+    REFUSED(LINE(4, 1, 7, 1), t.dims[0][3] = 2);
+}
+
+static void embeddings_have_a_dimension(void **state) {
+    (void)state;
+#define VECTOR t.rule.kind = MORSEL_ANSWER_EMBEDDING
+    TAKEN(VECTOR);
+    TAKEN(VECTOR, t.rule.flags = MORSEL_ANSWER_NORMALIZE);
+    TAKEN(VECTOR, t.rank[0] = 1, t.dims[0][0] = 7);
+    REFUSED(VECTOR, t.rank[0] = 0);
+    REFUSED(VECTOR, t.type = MORSEL_INT32);
+    REFUSED(VECTOR, t.rule.output = 2);
+}
+
 /* Of a section that lies outside nothing is read. */
 static void the_section_lies_in_the_blob(void **state) {
     (void)state;
@@ -251,6 +341,10 @@ int main(void) {
         cmocka_unit_test(heads_have_their_shapes),
         cmocka_unit_test(two_outputs_agree),
         cmocka_unit_test(anchors_are_one_a_candidate),
+        cmocka_unit_test(segmentations_have_their_maps),
+        cmocka_unit_test(points_have_maps_or_numbers),
+        cmocka_unit_test(classes_are_a_line),
+        cmocka_unit_test(embeddings_have_a_dimension),
         cmocka_unit_test(the_section_lies_in_the_blob),
         cmocka_unit_test(channels_that_are_last_are_the_second_dimension),
     };

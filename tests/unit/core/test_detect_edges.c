@@ -189,7 +189,7 @@ static void errors_are_told_before_anything_is_written(void **state) {
     assert_int_equal(morsel_detect(&d.session, &frame, 0, boxes, 4, &count), MORSEL_ERR_PICTURE);
     assert_int_equal(morsel_detect(&d.session, &sizeless, 0, boxes, 4, &count), MORSEL_ERR_OPTIONS);
     detector_close(&d);
-    t.rule.kind = MORSEL_ANSWER_CLASSES;
+    t.rule.kind = MORSEL_ANSWER_EMBEDDING;
     detector_open(&d, &t);
     assert_int_equal(morsel_detect(&d.session, NULL, 0, boxes, 4, &count), MORSEL_ERR_ANSWER);
     detector_close(&d);

@@ -102,7 +102,10 @@ static void every_key_is_read(void **state) {
         pair, 2, 0);
     assert_int_equal(r.flags, MORSEL_ANSWER_SIGMOID);
     assert_true(r.output == 1 && r.scores == 0 && r.scale[0] == 1);
-    r = fit("{\"kind\": \"classes\", \"output\": 0, \"softmax\": true, \"top\": 3, \"threshold\": 0.125}", pair, 2, 0);
+    static const struct answer_output line[] = {{"scores", 2, {1, 10}}};
+    r = fit("{\"kind\": \"classes\", \"output\": 0, \"activation\": \"sigmoid\", \"most\": 2}", line, 1, 0);
+    assert_true(r.kind == MORSEL_ANSWER_CLASSES && r.flags == MORSEL_ANSWER_SIGMOID && r.most == 2 && r.threshold == 0);
+    r = fit("{\"kind\": \"classes\", \"output\": 0, \"softmax\": true, \"top\": 3, \"threshold\": 0.125}", line, 1, 0);
     assert_true(r.kind == MORSEL_ANSWER_CLASSES && r.output == 0 && r.flags == MORSEL_ANSWER_SOFTMAX && r.most == 3);
     assert_true(r.threshold == 0.125f);
     r = fit("{\"kind\": \"embedding\", \"output\": \"boxes\"}", pair, 2, 0);
@@ -144,6 +147,98 @@ static void anchors_stand_behind_the_rule(void **state) {
     assert_non_null(strstr(failure.text, "\"anchors\" are 2, and output 1 has 3234 candidates"));
 }
 
+static void maps_are_found_by_their_shapes(void **state) {
+    (void)state;
+    static const struct answer_output maps[] = {
+        {"x", 2, {1, 9}}, {"aux", 3, {1, 60, 80}}, {"y", 4, {1, 21, 60, 80}}, {"z", 4, {1, 60, 80, 2}}, {"one", 4, {1, 1, 60, 80}}};
+    struct morsel_blob_answer r = fit("{\"kind\": \"segmentation\"}", maps, 5, 0);
+    assert_true(r.kind == MORSEL_ANSWER_SEGMENTATION && r.head == MORSEL_HEAD_SCORES && r.output == 2 && r.classes == 21);
+    assert_true(r.flags == MORSEL_ANSWER_COLUMNS && r.threshold == 0.5f && r.most == 1);
+    r = fit("{\"kind\": \"segmentation\", \"output\": \"z\", \"filter\": \"nearest\", \"background\": true}", maps, 5, 2);
+    assert_true(r.output == 3 && r.classes == 2 && r.flags == (MORSEL_ANSWER_NEAREST | MORSEL_ANSWER_BACKGROUND));
+    r = fit("{\"kind\": \"segmentation\", \"output\": \"z\"}", maps, 5, 0);
+    assert_true(r.classes == 60 && r.flags == MORSEL_ANSWER_COLUMNS);
+    r = fit("{\"kind\": \"segmentation\", \"output\": \"z\", \"layout\": \"hwc\"}", maps, 5, 0);
+    assert_true(r.classes == 2 && r.flags == 0);
+    r = fit("{\"kind\": \"segmentation\", \"output\": \"one\", \"activation\": \"sigmoid\", \"threshold\": 0.25}", maps, 5, 2);
+    assert_true(r.classes == 1 && r.threshold == 0.25f);
+    assert_int_equal(r.flags, MORSEL_ANSWER_COLUMNS | MORSEL_ANSWER_SIGMOID | MORSEL_ANSWER_BACKGROUND);
+    r = fit("{\"kind\": \"segmentation\", \"output\": \"aux\", \"head\": \"indices\"}", maps, 5, 7);
+    assert_true(r.head == MORSEL_HEAD_INDICES && r.classes == 7 && r.flags == 0);
+    r = fit("{\"kind\": \"segmentation\", \"output\": \"aux\", \"head\": \"indices\"}", maps, 5, 0);
+    assert_int_equal(r.classes, MORSEL_NO_CLASS);
+    static const struct {
+        const char *more, *told;
+        uint32_t labels;
+    } cases[] = {
+        {"\"output\": \"x\"", "output 0 'x' is [1, 9]; a segmentation by scores wants [images, channels, height, width] or", 0},
+        {"\"classes\": 20", "output 2 'y' is [1, 21, 60, 80]; a segmentation by scores wants [images, 20, height, width] or", 0},
+        {"\"classes\": 256", "\"classes\" of a segmentation are 255 at most", 0},
+        {"\"threshold\": 0.5", "\"threshold\" and \"activation\" are for one score a pixel", 0},
+        {"\"filter\": \"cubic\"", "\"filter\" is none of \"linear\", \"nearest\"", 0},
+        {"\"layout\": 1", "\"layout\" is none of \"chw\", \"hwc\"", 0},
+        {"\"head\": \"ssd\"", "\"head\" is none of \"scores\", \"indices\"", 0},
+        {"\"head\": \"indices\", \"filter\": \"nearest\"", "head \"indices\" has classes' numbers", 0},
+        {"\"head\": \"indices\"", "output 2 'y' is [1, 21, 60, 80]; a segmentation by indices wants [images, 1, height, width]", 0},
+        {"\"iou\": 1", "key \"iou\" is unknown", 0},
+        {"\"background\": false", "there are 22 labels, and output 2 has classes of 21", 22},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[160];
+        *failure.text = 0;
+        snprintf(text, sizeof text, "{\"kind\": \"segmentation\", %s}", cases[i].more);
+        r = fit(text, maps, 5, cases[i].labels);
+        if (r.kind || !strstr(failure.text, cases[i].told)) fail_msg("%s: %s", text, failure.text);
+    }
+}
+
+static void points_are_found_by_their_shapes(void **state) {
+    (void)state;
+    static const struct answer_output heat[] = {{"h", 4, {1, 17, 60, 80}}}, last[] = {{"h", 4, {1, 60, 80, 17}}},
+                                      rows[] = {{"r", 3, {1, 17, 3}}}, columns[] = {{"c", 3, {1, 2, 17}}}, line[] = {{"l", 2, {1, 42}}},
+                                      four[] = {{"m", 4, {1, 1, 17, 3}}};
+#define HEAT "{\"kind\": \"points\", \"head\": \"heatmaps\""
+#define NUMBERS "{\"kind\": \"points\", \"head\": \"coordinates\""
+    struct morsel_blob_answer r = fit(HEAT "}", heat, 1, 0);
+    assert_true(r.kind == MORSEL_ANSWER_POINTS && r.head == MORSEL_HEAD_HEATMAPS && r.classes == 17 && r.threshold == 0);
+    assert_true(r.flags == (MORSEL_ANSWER_COLUMNS | MORSEL_ANSWER_QUARTER) && r.scale[0] == 4 && r.scale[1] == 4);
+    r = fit(HEAT ", \"offset\": \"none\", \"cell\": \"centre\", \"activation\": \"sigmoid\", \"threshold\": 0.25}", last, 1, 17);
+    assert_int_equal(r.flags, MORSEL_ANSWER_CENTRE | MORSEL_ANSWER_SIGMOID);
+    assert_true(r.classes == 17 && r.scale[0] == 4 && r.threshold == 0.25f);
+    r = fit(NUMBERS ", \"coordinates\": \"unit\", \"order\": \"yx\"}", rows, 1, 0);
+    assert_true(r.classes == 17 && r.flags == MORSEL_ANSWER_Y_FIRST && r.scale[0] == 320 && r.scale[1] == 240);
+    r = fit(NUMBERS "}", columns, 1, 0);
+    assert_true(r.classes == 17 && r.flags == MORSEL_ANSWER_COLUMNS && r.scale[0] == 1);
+    r = fit(NUMBERS "}", four, 1, 17);
+    assert_true(r.classes == 17 && r.flags == 0);
+    assert_int_equal(fit(NUMBERS "}", line, 1, 0).classes, 21);
+    assert_int_equal(fit(NUMBERS "}", line, 1, 14).classes, 14);
+    assert_int_equal(fit(NUMBERS ", \"numbers\": 3}", line, 1, 0).classes, 14);
+    assert_int_equal(fit(NUMBERS ", \"points\": 14}", line, 1, 0).classes, 14);
+    static const struct {
+        const char *text, *told;
+        const struct answer_output *output;
+        uint32_t labels;
+    } cases[] = {
+        {"{\"kind\": \"points\"}", "key \"head\" is missing", heat, 0},
+        {HEAT "}", "output 0 'r' is [1, 17, 3]; head heatmaps wants [images, channels", rows, 18},
+        {HEAT ", \"points\": 16}", "head heatmaps wants [images, 16, height, width] or", heat, 0},
+        {HEAT ", \"order\": \"yx\"}", "\"order\" is for head \"coordinates\"", heat, 0},
+        {HEAT "}", "there are 18 labels, and output 0 has points of 17", heat, 18},
+        {NUMBERS ", \"cell\": \"centre\"}", "\"cell\" is for head \"heatmaps\"", rows, 0},
+        {NUMBERS ", \"numbers\": 4}", "\"numbers\" of a point are 2 or 3", rows, 0},
+        {NUMBERS ", \"numbers\": 2}", "output 0 'r' is [1, 17, 3]; head coordinates wants [images, points, 2 or 3]", rows, 0},
+        {NUMBERS ", \"points\": 16}", "head coordinates wants", rows, 0},
+        {NUMBERS "}", "head coordinates wants", heat, 0},
+        {NUMBERS ", \"points\": 4}", "[1, 42]; head coordinates wants", line, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        *failure.text = 0;
+        r = fit(cases[i].text, cases[i].output, 1, cases[i].labels);
+        if (r.kind || !strstr(failure.text, cases[i].told)) fail_msg("%s: %s", cases[i].text, failure.text);
+    }
+}
+
 static void mistakes_are_told(void **state) {
     (void)state;
     static const struct {
@@ -176,6 +271,8 @@ static void mistakes_are_told(void **state) {
         {"{\"kind\": \"detections\", \"head\": \"yolov5\", \"scores\": 0}", "head yolov5 has boxes and scores in one output"},
         {"{\"kind\": \"detections\", \"head\": \"retinaface\"}", "head \"retinaface\" wants \"anchors\""},
         {"{\"kind\": \"classes\", \"head\": \"yolov8\"}", "key \"head\" is unknown"},
+        {"{\"kind\": \"classes\", \"softmax\": true, \"activation\": \"none\"}", "\"activation\" and \"softmax\" say the same"},
+        {"{\"kind\": \"classes\"}", "output 0 'output0' is [1, 84, 8400]; classes are [images, classes], and all behind is 1"},
         {"{\"kind\": \"embedding\", \"softmax\": true}", "key \"softmax\" is unknown"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -197,6 +294,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(every_key_is_read, make_file, remove_file),
         cmocka_unit_test_setup_teardown(outputs_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(anchors_stand_behind_the_rule, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(maps_are_found_by_their_shapes, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(points_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(mistakes_are_told, make_file, remove_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,7 @@ static bool float_read(struct network *network, struct failure *failure) {
     network->inputs = must_calloc(inputs, sizeof *network->inputs);
     network->outputs = must_calloc(outputs, sizeof *network->outputs);
     network->has_rule = call->picture || call->rule;
+    network->picture = network->has_rule ? &own->rule : NULL;
     set_tensors(network);
     return true;
 }
@@ -97,8 +98,7 @@ static bool infer(struct network *network, const struct npy *arrays, struct fail
     size_t count = shapes_of_arrays(own, arrays, bindings);
     bool good = (onnx_bind(own->graph, bindings, count, 1, &report, failure) && onnx_infer(own->graph, &report, failure)) ||
                 failure_prefix(failure, network->call.path);
-    const bool detects = own->answer.rule.record.kind == MORSEL_ANSWER_DETECTIONS; /* whose labels are checked by its rule */
-    good = good && (!own->labels || detects ||
+    good = good && (!own->labels || answer_rule_has_labels(&own->answer.rule) ||
                     extras_check_labels(network->call.labels, own->labels, own->label_count, own->graph, &report, failure));
     onnx_report_free(&report);
     free(bindings);
@@ -227,10 +227,11 @@ static bool float_scores(const struct network_run *run, float *scores, struct fa
     return float_get(run, 0, scores, failure);
 }
 
-static bool float_detect(const struct network_run *run, const struct network_boxes *boxes, struct failure *failure) {
-    const struct float_network *network = run->network->own;
+static void float_view(const struct network_run *run, uint32_t output, struct morsel_view *view) {
     const struct float_run *own = run->own;
-    return float_answer_detect(run->network, own->executor, &network->rule, boxes, failure);
+    size_t count;
+    const float *values = executor_output(own->executor, output, &count);
+    *view = float_answer_view(&run->network->outputs[output], values, count);
 }
 
 const struct network_kind network_of_onnx = {
@@ -246,5 +247,5 @@ const struct network_kind network_of_onnx = {
     .compute = float_compute,
     .get = float_get,
     .scores = float_scores,
-    .detect = float_detect,
+    .view = float_view,
 };

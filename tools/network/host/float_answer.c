@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The outputs of a network in float, decoded as the library does it with those of a blob. */
+/* The answer rule beside a network in float; its outputs as the library sees those of a blob. */
 #include "tools/network/host/float_answer.h"
 #include "core/answer.h"
 #include "tools/base/arena.h"
@@ -35,30 +35,13 @@ bool float_answer_fit(struct float_answer *answer, struct network *network, cons
     return good || failure_prefix(failure, network->call.answer);
 }
 
-static struct morsel_view view_of(const struct network_tensor *tensor, const float *values, size_t count) {
+struct morsel_view float_answer_view(const struct network_tensor *tensor, const float *values, size_t count) {
     struct morsel_view view = {.bytes = (uint32_t)(count * sizeof *values), .type = MORSEL_FLOAT32, .rank = tensor->rank, .scale = 1};
     memcpy(&view.data, &values, sizeof view.data); /* it is read alone */
     for (uint32_t k = 0; k < tensor->rank; k++) view.dims[k] = (uint32_t)tensor->dims[k];
     view.onnx_rank = view.rank;
     memcpy(view.onnx_dims, view.dims, sizeof view.dims);
     return view;
-}
-
-bool float_answer_detect(const struct network *network, const struct executor_run *run, const struct morsel_blob_picture *picture,
-                         const struct network_boxes *boxes, struct failure *failure) {
-    const struct morsel_blob_answer *rule = network->answer;
-    const uint32_t outputs[2] = {rule->output, rule->scores};
-    struct morsel_frame frame = {.size = sizeof frame, .width = boxes->width, .height = boxes->height};
-    struct morsel_view views[2];
-    for (int k = 0; k < 2; k++) {
-        size_t count;
-        const float *values = executor_output(run, outputs[k], &count);
-        views[k] = view_of(&network->outputs[outputs[k]], values, count);
-    }
-    enum morsel_error error = morsel_detect_by_rule(rule, &views[0], &views[1], boxes->image, boxes->list, boxes->room, boxes->count);
-    if (error) return failure_set(failure, STATUS_INPUT, "%s", morsel_error_text(error));
-    if (boxes->width) *boxes->count = morsel_boxes_by_rule(picture, &frame, boxes->list, *boxes->count);
-    return true;
 }
 
 void float_answer_free(struct float_answer *answer) {

@@ -3,7 +3,6 @@
 #ifndef MORSEL_TOOLS_NETWORK_HOST_FLOAT_ANSWER_H
 #define MORSEL_TOOLS_NETWORK_HOST_FLOAT_ANSWER_H
 
-#include "tools/float/executor.h"
 #include "tools/network/network.h"
 #include "tools/samples/rules/answer_rule.h"
 
@@ -16,9 +15,8 @@ struct float_answer {
 bool float_answer_fit(struct float_answer *answer, struct network *network, const struct morsel_blob_picture *picture, size_t labels,
                       struct failure *failure);
 
-/* network_detect(), after a run. */
-bool float_answer_detect(const struct network *network, const struct executor_run *run, const struct morsel_blob_picture *picture,
-                         const struct network_boxes *boxes, struct failure *failure);
+/* An output of a run, as a view that is read alone. */
+struct morsel_view float_answer_view(const struct network_tensor *tensor, const float *values, size_t count);
 
 void float_answer_free(struct float_answer *answer);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Draws boxes and their names with a font of its own. */
+/* Draws boxes, points, classes of pixels, and their names with a font of its own. */
 #include "tools/samples/image/draw.h"
 #include "tools/base/file.h"
 #include <ctype.h>
@@ -121,8 +121,12 @@ static int64_t edge(float at, uint32_t side) {
     return at > 0 ? at < (float)side ? (int64_t)(at + 0.5f) : side : 0;
 }
 
+static uint32_t shorter_side(const struct image *image) {
+    return image->width < image->height ? image->width : image->height;
+}
+
 void draw_box(struct image *image, float x0, float y0, float x1, float y1, uint32_t class, const char *text) {
-    const uint32_t shorter = image->width < image->height ? image->width : image->height;
+    const uint32_t shorter = shorter_side(image);
     const int64_t thick = 1 + shorter / 300, size = 1 + shorter / 320;
     const int64_t left = edge(x0, image->width), right = edge(x1, image->width), top = edge(y0, image->height),
                   bottom = edge(y1, image->height);
@@ -132,6 +136,30 @@ void draw_box(struct image *image, float x0, float y0, float x1, float y1, uint3
     fill(image, left, top, left + thick, bottom, color);
     fill(image, right - thick, top, right, bottom, color);
     put_text(image, left, top >= LINE * size ? top - LINE * size : top, size, text, color);
+}
+
+void draw_point(struct image *image, float x, float y, uint32_t index, const char *text) {
+    static const uint8_t white[3] = {255, 255, 255};
+    const int64_t size = 1 + shorter_side(image) / 320, reach = 1 + shorter_side(image) / 160;
+    if (!(x >= 0 && y >= 0 && x < (float)image->width && y < (float)image->height)) return;
+    const int64_t left = (int64_t)x - reach, right = (int64_t)x + reach + 1, top = (int64_t)y - reach, bottom = (int64_t)y + reach + 1;
+    put_text(image, right + size, (top + bottom - LINE * size) / 2, size, text, color_of(index));
+    fill(image, left - 1, top - 1, right + 1, bottom + 1, white);
+    fill(image, left, top, right, bottom, color_of(index));
+}
+
+void draw_classes(struct image *image, const uint8_t *classes, uint32_t most, uint32_t none) {
+    const size_t pixels = (size_t)image->width * image->height;
+    for (size_t i = 0; i < pixels; i++) {
+        const uint8_t *color = color_of(classes[i]);
+        if (classes[i] == none || classes[i] > most) continue;
+        for (int c = 0; c < 3; c++) image->rgb[3 * i + c] = (uint8_t)((image->rgb[3 * i + c] + color[c] + 1) / 2);
+    }
+}
+
+void draw_line(struct image *image, uint32_t line, uint32_t class, const char *text) {
+    const int64_t size = 1 + shorter_side(image) / 320;
+    put_text(image, 0, line * LINE * size, size, text, color_of(class));
 }
 
 /* --- Files --- */

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* An answer rule beside a network: which outputs it speaks of, and whether their shapes are those of the head. */
+#include "tools/samples/rules/answer_fit.h"
 #include "core/answer.h"
-#include "tools/samples/rules/answer_rule.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is found out about a network. */
-struct fit {
-    const struct answer_rule *rule;
-    const struct answer_network *network;
-    struct morsel_blob_answer record;
-    struct failure *failure;
-};
-
-static const char *shape_text(const struct answer_output *output, char *text, size_t size) {
+const char *answer_fit_shape(const struct answer_output *output, char *text, size_t size) {
     size_t at = 0;
     *text = 0;
     for (uint32_t k = 0; k < output->rank && at < size; k++)
@@ -23,26 +15,7 @@ static const char *shape_text(const struct answer_output *output, char *text, si
     return text;
 }
 
-/* What an output has to be, in words. */
-static const char *wants(const struct fit *fit, bool apart, char *text, size_t size) {
-    uint32_t front = morsel_answer_front(&fit->record), stated = fit->rule->record.classes;
-    char numbers[32];
-    if (apart || fit->record.head == MORSEL_HEAD_YOLOV10) snprintf(numbers, sizeof numbers, "%d", apart ? 4 : 6);
-    else if (stated) snprintf(numbers, sizeof numbers, "%u + %u", front, stated);
-    else snprintf(numbers, sizeof numbers, "%u + classes", front);
-    snprintf(text, size, "[images, candidates, %s] or [images, %s, candidates]", numbers, numbers);
-    return text;
-}
-
-static bool misfits(const struct fit *fit, uint32_t index, const char *wanted) {
-    const struct answer_output *output = &fit->network->outputs[index];
-    char shape[128];
-    return failure_set(fit->failure, STATUS_INPUT, "output %u '%.200s' is %s; head %s wants %s", index, output->name,
-                       shape_text(output, shape, sizeof shape), fit->rule->head, wanted);
-}
-
-/* By its name, else by its number. */
-static bool find_output(const struct fit *fit, const char *name, uint32_t *index) {
+bool answer_fit_output(const struct answer_fit *fit, const char *name, uint32_t *index) {
     char *end;
     for (uint32_t i = 0; i < fit->network->output_count; i++)
         if (!strcmp(fit->network->outputs[i].name, name)) {
@@ -60,19 +33,43 @@ static bool find_output(const struct fit *fit, const char *name, uint32_t *index
     return failure_set(fit->failure, STATUS_INPUT, "the network has no output '%.200s'; its outputs are %s", name, list);
 }
 
-static struct morsel_answer_shape shape_of(const struct fit *fit, uint32_t index, uint32_t flags) {
+bool answer_fit_labels(const struct answer_fit *fit, uint32_t output, const char *what, uint32_t most) {
+    const uint32_t labels = fit->network->label_count;
+    return labels <= most ||
+           failure_set(fit->failure, STATUS_INPUT, "there are %u labels, and output %u has %s of %u", labels, output, what, most);
+}
+
+/* What an output has to be, in words. */
+static const char *wants(const struct answer_fit *fit, bool apart, char *text, size_t size) {
+    uint32_t front = morsel_answer_front(&fit->record), stated = fit->rule->record.classes;
+    char numbers[32];
+    if (apart || fit->record.head == MORSEL_HEAD_YOLOV10) snprintf(numbers, sizeof numbers, "%d", apart ? 4 : 6);
+    else if (stated) snprintf(numbers, sizeof numbers, "%u + %u", front, stated);
+    else snprintf(numbers, sizeof numbers, "%u + classes", front);
+    snprintf(text, size, "[images, candidates, %s] or [images, %s, candidates]", numbers, numbers);
+    return text;
+}
+
+static bool misfits(const struct answer_fit *fit, uint32_t index, const char *wanted) {
+    const struct answer_output *output = &fit->network->outputs[index];
+    char shape[128];
+    return failure_set(fit->failure, STATUS_INPUT, "output %u '%.200s' is %s; head %s wants %s", index, output->name,
+                       answer_fit_shape(output, shape, sizeof shape), fit->rule->head, wanted);
+}
+
+static struct morsel_answer_shape shape_of(const struct answer_fit *fit, uint32_t index, uint32_t flags) {
     const struct answer_output *output = &fit->network->outputs[index];
     return morsel_answer_shape(flags, output->rank, output->dims);
 }
 
 /* Whether two outputs have as many candidates, and the first has four numbers of each. */
-static bool is_pair(const struct fit *fit, uint32_t boxes, uint32_t scores, uint32_t flags) {
+static bool is_pair(const struct answer_fit *fit, uint32_t boxes, uint32_t scores, uint32_t flags) {
     struct morsel_answer_shape b = shape_of(fit, boxes, flags), s = shape_of(fit, scores, flags);
     return boxes != scores && b.images && b.parts == 4 && s.images == b.images && s.candidates == b.candidates;
 }
 
 /* Boxes and scores in outputs of their own, where the rule names neither. */
-static bool find_pair(struct fit *fit) {
+static bool find_pair(struct answer_fit *fit) {
     uint32_t count = fit->network->output_count;
     for (uint32_t columns = 0; columns <= MORSEL_ANSWER_COLUMNS; columns++)
         for (uint32_t i = 0; i < count; i++)
@@ -85,25 +82,25 @@ static bool find_pair(struct fit *fit) {
     return false;
 }
 
-static bool find_outputs(struct fit *fit) {
+static bool find_outputs(struct answer_fit *fit) {
     const struct answer_rule *rule = fit->rule;
     bool may_be_two = fit->record.head == MORSEL_HEAD_SSD || fit->record.head == MORSEL_HEAD_YOLOV8;
     if (rule->scores && !may_be_two)
         return failure_set(fit->failure, STATUS_INPUT, "\"scores\": head %s has boxes and scores in one output", rule->head);
     if (!rule->output && !rule->scores && may_be_two && fit->network->output_count > 1 && find_pair(fit)) return true;
-    if (rule->output && !find_output(fit, rule->output, &fit->record.output)) return false;
+    if (rule->output && !answer_fit_output(fit, rule->output, &fit->record.output)) return false;
     fit->record.scores = fit->record.output;
-    return !rule->scores || find_output(fit, rule->scores, &fit->record.scores);
+    return !rule->scores || answer_fit_output(fit, rule->scores, &fit->record.scores);
 }
 
 /* Whether an output may hold so many numbers of each candidate. 0: any number, from `least` on. */
-static bool takes(const struct fit *fit, uint32_t columns, uint32_t exact, uint32_t least) {
+static bool takes(const struct answer_fit *fit, uint32_t columns, uint32_t exact, uint32_t least) {
     struct morsel_answer_shape s = shape_of(fit, fit->record.output, columns);
     return s.images && (exact ? s.parts == exact : s.parts >= least);
 }
 
 /* Along which dimension the candidates lie: where both would do, along the longer one. */
-static bool find_columns(struct fit *fit) {
+static bool find_columns(struct answer_fit *fit) {
     struct morsel_blob_answer *r = &fit->record;
     bool apart = r->scores != r->output;
     uint32_t front = morsel_answer_front(r);
@@ -116,7 +113,7 @@ static bool find_columns(struct fit *fit) {
     return true;
 }
 
-static bool find_classes(struct fit *fit) {
+static bool find_classes(struct answer_fit *fit) {
     struct morsel_blob_answer *r = &fit->record;
     struct morsel_answer_shape boxes = shape_of(fit, r->output, r->flags), scores = shape_of(fit, r->scores, r->flags);
     uint32_t stated = fit->rule->record.classes, found = scores.parts;
@@ -134,9 +131,8 @@ static bool find_classes(struct fit *fit) {
            failure_set(fit->failure, STATUS_INPUT, "\"classes\" is %u, and output %u has scores of %u", stated, r->scores, found);
 }
 
-static bool find_scale(struct fit *fit) {
+bool answer_fit_unit(struct answer_fit *fit) {
     const struct answer_network *n = fit->network;
-    if (!fit->rule->unit) return true;
     if (!n->height || !n->width)
         return failure_set(fit->failure, STATUS_INPUT,
                            "\"coordinates\" are of unit size, and what the network takes is no picture: give a picture rule, too");
@@ -145,7 +141,7 @@ static bool find_scale(struct fit *fit) {
     return true;
 }
 
-static bool find_anchors(struct fit *fit) {
+static bool find_anchors(struct answer_fit *fit) {
     const struct npy *anchors = &fit->rule->anchors;
     uint32_t candidates = shape_of(fit, fit->record.output, fit->record.flags).candidates;
     if (!anchors->data) return true;
@@ -156,27 +152,16 @@ static bool find_anchors(struct fit *fit) {
     return true;
 }
 
-static bool labels_fit(const struct fit *fit) {
-    uint32_t labels = fit->network->label_count;
-    return labels <= fit->record.classes || failure_set(fit->failure, STATUS_INPUT, "there are %u labels, and output %u has scores of %u",
-                                                        labels, fit->record.scores, fit->record.classes);
-}
-
-static bool fit_detections(struct fit *fit) {
-    return find_outputs(fit) && find_columns(fit) && find_classes(fit) && find_scale(fit) && find_anchors(fit) && labels_fit(fit);
-}
-
-static bool fit_others(struct fit *fit) {
-    if (fit->rule->output && !find_output(fit, fit->rule->output, &fit->record.output)) return false;
-    if (fit->record.kind == MORSEL_ANSWER_EMBEDDING || !fit->record.output) return true;
-    return failure_set(fit->failure, STATUS_INPUT, "classes are told of the first output: make it '%.200s' by --output-node",
-                       fit->network->outputs[fit->record.output].name);
+static bool fit_detections(struct answer_fit *fit) {
+    return find_outputs(fit) && find_columns(fit) && find_classes(fit) && (!fit->rule->unit || answer_fit_unit(fit)) && find_anchors(fit) &&
+           answer_fit_labels(fit, fit->record.scores, "scores", fit->record.classes);
 }
 
 bool answer_rule_fit(const struct answer_rule *rule, const struct answer_network *network, uint32_t **words, size_t *count,
                      struct failure *failure) {
-    struct fit fit = {rule, network, rule->record, failure};
-    bool good = rule->record.kind == MORSEL_ANSWER_DETECTIONS ? fit_detections(&fit) : fit_others(&fit);
+    struct answer_fit fit = {rule, network, rule->record, failure};
+    if (!network->output_count) return failure_set(failure, STATUS_INPUT, "the network has no output");
+    bool good = rule->record.kind == MORSEL_ANSWER_DETECTIONS ? fit_detections(&fit) : answer_fit_others(&fit);
     if (!good) return false;
     size_t anchors = 4 * (size_t)fit.record.anchors;
     *count = sizeof fit.record / 4 + anchors;

@@ -27,7 +27,7 @@ static const struct {
 };
 enum { HEADS = sizeof heads / sizeof *heads };
 
-static const char *const kinds[MORSEL_ANSWER_COUNT] = {"none", "classes", "detections", "embedding"};
+static const char *const kinds[MORSEL_ANSWER_COUNT] = {"none", "classes", "detections", "embedding", "segmentation", "points"};
 
 /* --- Values of keys; each leaves things as they are where its key is absent --- */
 
@@ -158,15 +158,96 @@ static bool read_detections(const char *path, const cJSON *root, struct answer_r
            rule_wrong(failure, "head \"retinaface\" wants \"anchors\": an .npy file, float32 [candidates, 4]");
 }
 
-static bool read_others(const cJSON *root, struct answer_rule *out, struct failure *failure) {
-    static const char *const of_classes[] = {"kind", "output", "softmax", "top", "threshold", NULL};
-    static const char *const of_embedding[] = {"kind", "output", NULL};
+/* "layout" of maps; that of the network, where it is not said. */
+static bool read_layout(const cJSON *root, struct answer_rule *out, struct failure *failure) {
+    static const char *const layouts[] = {"chw", "hwc"};
+    uint32_t layout = 0;
+    out->layout = cJSON_GetObjectItemCaseSensitive(root, "layout") ? 1 : 0;
+    if (!read_choice(root, "layout", layouts, 2, &layout, failure)) return false;
+    out->layout += out->layout ? layout : 0;
+    return true;
+}
+
+static bool read_segmentation(const cJSON *root, struct answer_rule *out, struct failure *failure) {
+    static const char *const keys[] = {"kind",      "head",   "output",     "classes", "activation",
+                                       "threshold", "filter", "background", "layout",  NULL};
+    static const char *const names[] = {"scores", "indices"}, *const activations[] = {"none", "sigmoid"},
+                             *const filters[] = {"linear", "nearest"};
     struct morsel_blob_answer *r = &out->record;
-    bool classes = r->kind == MORSEL_ANSWER_CLASSES;
-    r->most = classes ? 5 : 1;
-    return rule_keys(root, classes ? of_classes : of_embedding, failure) && read_output(root, "output", &out->output, failure) &&
-           read_flag(root, "softmax", MORSEL_ANSWER_SOFTMAX, &r->flags, failure) && read_count(root, "top", &r->most, failure) &&
-           read_fraction(root, "threshold", &r->threshold, failure);
+    uint32_t head = 0, activation = 0, nearest = 0;
+    r->threshold = 0.5f;
+    r->most = 1;
+    bool good = rule_keys(root, keys, failure) && read_choice(root, "head", names, 2, &head, failure) &&
+                read_output(root, "output", &out->output, failure) && read_count(root, "classes", &r->classes, failure) &&
+                read_choice(root, "activation", activations, 2, &activation, failure) &&
+                read_fraction(root, "threshold", &r->threshold, failure) && read_choice(root, "filter", filters, 2, &nearest, failure) &&
+                read_flag(root, "background", MORSEL_ANSWER_BACKGROUND, &r->flags, failure) && read_layout(root, out, failure);
+    if (!good) return false;
+    r->head = MORSEL_HEAD_SCORES + head;
+    snprintf(out->head, sizeof out->head, "%s", names[head]);
+    r->flags |= activation * MORSEL_ANSWER_SIGMOID | nearest * MORSEL_ANSWER_NEAREST;
+    out->by_threshold = cJSON_GetObjectItemCaseSensitive(root, "threshold") || activation;
+    if (r->classes > MORSEL_NO_CLASS) return rule_wrong(failure, "\"classes\" of a segmentation are 255 at most");
+    return !head || !(out->by_threshold || nearest) ||
+           rule_wrong(failure, "head \"indices\" has classes' numbers: \"activation\", \"threshold\" and \"filter\" are of scores");
+}
+
+static bool read_points(const cJSON *root, struct answer_rule *out, struct failure *failure) {
+    static const char *const keys[] = {"kind",        "head",  "output", "points", "numbers", "activation", "threshold",
+                                       "coordinates", "order", "layout", "offset", "cell",    NULL};
+    static const char *const names[] = {"heatmaps", "coordinates"}, *const activations[] = {"none", "sigmoid"},
+                             *const places[] = {"pixels", "unit"}, *const orders[] = {"xy", "yx"}, *const offsets[] = {"none", "quarter"},
+                             *const cells[] = {"corner", "centre"};
+    struct morsel_blob_answer *r = &out->record;
+    uint32_t head = 0, activation = 0, unit = 0, y_first = 0, quarter = 1, centre = 0;
+    r->most = 1;
+    if (!rule_keys(root, keys, failure) || !rule_member(root, "head", failure)) return false;
+    bool good = read_choice(root, "head", names, 2, &head, failure) && read_output(root, "output", &out->output, failure) &&
+                read_count(root, "points", &r->classes, failure) && read_count(root, "numbers", &out->numbers, failure) &&
+                read_choice(root, "activation", activations, 2, &activation, failure) &&
+                read_fraction(root, "threshold", &r->threshold, failure) && read_choice(root, "coordinates", places, 2, &unit, failure) &&
+                read_choice(root, "order", orders, 2, &y_first, failure) && read_layout(root, out, failure) &&
+                read_choice(root, "offset", offsets, 2, &quarter, failure) && read_choice(root, "cell", cells, 2, &centre, failure);
+    if (!good) return false;
+    r->head = MORSEL_HEAD_HEATMAPS + head;
+    snprintf(out->head, sizeof out->head, "%s", names[head]);
+    out->unit = unit;
+    r->flags |= activation * MORSEL_ANSWER_SIGMOID | y_first * MORSEL_ANSWER_Y_FIRST;
+    if (!head) r->flags |= quarter * MORSEL_ANSWER_QUARTER | centre * MORSEL_ANSWER_CENTRE;
+    static const char *const of_maps[] = {"layout", "offset", "cell"}, *const of_numbers[] = {"numbers", "coordinates", "order"};
+    for (int k = 0; k < 3; k++) {
+        const char *key = (head ? of_maps : of_numbers)[k];
+        if (cJSON_GetObjectItemCaseSensitive(root, key))
+            return failure_set(failure, STATUS_INPUT, "\"%s\" is for head \"%s\"", key, names[!head]);
+    }
+    return !out->numbers || out->numbers == 2 || out->numbers == 3 || rule_wrong(failure, "\"numbers\" of a point are 2 or 3: x, y, p");
+}
+
+/* "softmax": true and "top" are older words for "activation": "softmax" and "most". */
+static bool read_classes(const cJSON *root, struct answer_rule *out, struct failure *failure) {
+    static const char *const keys[] = {"kind", "output", "activation", "most", "softmax", "top", "threshold", NULL};
+    static const char *const activations[] = {"none", "sigmoid", "softmax"};
+    struct morsel_blob_answer *r = &out->record;
+    uint32_t activation = 0;
+    r->most = 5;
+    bool good = rule_keys(root, keys, failure) && read_output(root, "output", &out->output, failure) &&
+                read_choice(root, "activation", activations, 3, &activation, failure) &&
+                read_flag(root, "softmax", MORSEL_ANSWER_SOFTMAX, &r->flags, failure) && read_count(root, "top", &r->most, failure) &&
+                read_count(root, "most", &r->most, failure) && read_fraction(root, "threshold", &r->threshold, failure);
+    if (!good) return false;
+    static const char *const pairs[][2] = {{"activation", "softmax"}, {"most", "top"}};
+    for (int k = 0; k < 2; k++)
+        if (cJSON_GetObjectItemCaseSensitive(root, pairs[k][0]) && cJSON_GetObjectItemCaseSensitive(root, pairs[k][1]))
+            return failure_set(failure, STATUS_INPUT, "\"%s\" and \"%s\" say the same: leave one out", pairs[k][0], pairs[k][1]);
+    r->flags |= (activation == 1) * MORSEL_ANSWER_SIGMOID | (activation == 2) * MORSEL_ANSWER_SOFTMAX;
+    return true;
+}
+
+static bool read_embedding(const cJSON *root, struct answer_rule *out, struct failure *failure) {
+    static const char *const keys[] = {"kind", "output", "normalize", NULL};
+    out->record.most = 1;
+    return rule_keys(root, keys, failure) && read_output(root, "output", &out->output, failure) &&
+           read_flag(root, "normalize", MORSEL_ANSWER_NORMALIZE, &out->record.flags, failure);
 }
 
 static bool read_rule(const char *path, const cJSON *root, struct answer_rule *out, struct failure *failure) {
@@ -175,7 +256,10 @@ static bool read_rule(const char *path, const cJSON *root, struct answer_rule *o
         return false;
     out->record.kind++;
     out->record.iou = out->record.scale[0] = out->record.scale[1] = 1;
-    return out->record.kind == MORSEL_ANSWER_DETECTIONS ? read_detections(path, root, out, failure) : read_others(root, out, failure);
+    if (out->record.kind == MORSEL_ANSWER_DETECTIONS) return read_detections(path, root, out, failure);
+    if (out->record.kind == MORSEL_ANSWER_SEGMENTATION) return read_segmentation(root, out, failure);
+    if (out->record.kind == MORSEL_ANSWER_POINTS) return read_points(root, out, failure);
+    return (out->record.kind == MORSEL_ANSWER_CLASSES ? read_classes : read_embedding)(root, out, failure);
 }
 
 bool answer_rule_read(const char *path, struct answer_rule *out, struct failure *failure) {
@@ -191,6 +275,11 @@ bool answer_rule_read(const char *path, struct answer_rule *out, struct failure 
     cJSON_Delete(root);
     file_free(&file);
     return good;
+}
+
+bool answer_rule_has_labels(const struct answer_rule *rule) {
+    const uint32_t kind = rule->record.kind;
+    return kind == MORSEL_ANSWER_DETECTIONS || kind == MORSEL_ANSWER_SEGMENTATION || kind == MORSEL_ANSWER_POINTS;
 }
 
 void answer_rule_free(struct answer_rule *rule) {

@@ -14,6 +14,9 @@ struct answer_rule {
     struct morsel_blob_answer record;
     char *output, *scores; /* names of outputs, or their numbers; NULL: they are found by their shapes */
     bool unit;             /* coordinates are parts of the input's sides */
+    bool by_threshold;     /* a threshold, or what it is of, is stated */
+    uint32_t numbers;      /* of a point; 0: not stated */
+    uint32_t layout;       /* of maps: 1: channels first, 2: last, 0: not stated */
     char head[16];         /* as it is called there */
     struct npy anchors;    /* float32 [candidates, 4]; no data: none */
 };
@@ -21,6 +24,9 @@ struct answer_rule {
 /* False: `failure` says what is wrong and where, in one line that names the file. Goes with answer_rule_free() in either case. */
 bool answer_rule_read(const char *path, struct answer_rule *out, struct failure *failure);
 void answer_rule_free(struct answer_rule *rule);
+
+/* Whether answer_rule_fit() checks how many labels there are: else they are those of the first output's classes. */
+bool answer_rule_has_labels(const struct answer_rule *rule);
 
 /* An output as the ONNX graph states it. */
 struct answer_output {

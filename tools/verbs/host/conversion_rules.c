@@ -81,8 +81,8 @@ static struct answer_output stated(const char *name, const struct onnx_shape *sh
 
 bool rules_fit(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     const struct onnx_graph *graph = c->graph;
-    bool detects = call->answer && c->answer.record.kind == MORSEL_ANSWER_DETECTIONS;
-    if (call->labels && !detects && !extras_check_labels(call->labels, c->labels, c->label_count, graph, &c->report, failure)) return false;
+    bool own = call->answer && answer_rule_has_labels(&c->answer);
+    if (call->labels && !own && !extras_check_labels(call->labels, c->labels, c->label_count, graph, &c->report, failure)) return false;
     if (!call->answer) return true;
     struct answer_output *outputs = must_calloc(graph->output_count, sizeof *outputs), input;
     struct answer_network network = {.outputs = outputs, .output_count = (uint32_t)graph->output_count};

@@ -10,6 +10,8 @@ MAX_RANK = 6
 ALIGNMENT = 64
 UINT8, INT8, INT32, FLOAT32 = range(4)
 ROW_MAJOR, CHANNELS_LAST = range(2)
+ERR_CAPACITY = 22
+ANSWER_NONE, ANSWER_CLASSES, ANSWER_DETECTIONS, ANSWER_EMBEDDING, ANSWER_SEGMENTATION, ANSWER_POINTS = range(6)
 PIXELS = {"RGB": (0, 3), "BGR": (1, 3), "RGBA": (2, 4), "BGRA": (3, 4), "GRAY": (4, 1)}  # enum morsel_pixels, bytes of a pixel
 
 
@@ -44,9 +46,17 @@ class Frame(ctypes.Structure):
                 ("planes", Plane * 3)]
 
 
+class Class(ctypes.Structure):
+    _fields_ = [("index", c_uint32), ("p", c_float)]
+
+
 class Box(ctypes.Structure):
     _fields_ = [("x0", c_float), ("y0", c_float), ("x1", c_float), ("y1", c_float), ("p", c_float), ("index", c_uint32),
                 ("candidate", c_uint32)]
+
+
+class Point(ctypes.Structure):
+    _fields_ = [("x", c_float), ("y", c_float), ("p", c_float), ("index", c_uint32)]
 
 
 MODEL, SESSION, VIEW, FRAME = POINTER(Model), POINTER(Session), POINTER(View), POINTER(Frame)
@@ -70,7 +80,12 @@ _FUNCTIONS = {
     "morsel_dequantize": (c_int, VIEW, c_void_p, c_size_t),
     "morsel_frame_bytes": (c_size_t, MODEL, FRAME),
     "morsel_frame": (c_int, MODEL, FRAME, c_void_p, c_size_t, VIEW, c_uint32),
+    "morsel_answer_kind": (c_int, MODEL, POINTER(c_uint32)),
+    "morsel_classes": (c_int, SESSION, c_uint32, POINTER(Class), c_size_t, POINTER(c_uint32)),
     "morsel_detect": (c_int, SESSION, FRAME, c_uint32, POINTER(Box), c_size_t, POINTER(c_uint32)),
+    "morsel_segment": (c_int, SESSION, FRAME, c_uint32, c_void_p, c_size_t),
+    "morsel_points": (c_int, SESSION, FRAME, c_uint32, POINTER(Point), c_size_t, POINTER(c_uint32)),
+    "morsel_embedding": (c_int, SESSION, c_uint32, c_void_p, c_size_t, POINTER(c_uint32)),
     "morsel_text_put": (c_int, SESSION, c_char_p, c_size_t, c_uint32),
     "morsel_text_variant": (c_int, MODEL, c_char_p, c_size_t, POINTER(c_uint32)),
     "morsel_text_length": (c_uint32, MODEL),

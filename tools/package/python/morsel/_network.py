@@ -32,7 +32,7 @@ class Class:
 
 @dataclass(frozen=True)
 class Box:
-    """An answer of detect(): what lies between x0 and x1, y0 and y1, in pixels of the picture. The label is "" where there is none."""
+    """An answer of detect(), in the picture's pixels."""
 
     label: str
     index: int
@@ -41,6 +41,17 @@ class Box:
     y0: float
     x1: float
     y1: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """An answer of points(), in the picture's pixels."""
+
+    label: str
+    index: int
+    p: float
+    x: float
+    y: float
 
 
 def _read(path: Union[str, "os.PathLike[str]"]) -> np.ndarray:
@@ -65,7 +76,7 @@ def _map(path: Union[str, "os.PathLike[str]"]) -> np.ndarray:
 class Model:
     """An open network, by a path or the blob's bytes. It never changes: any number of threads may share it.
 
-    `run`, `classify` and `embed` use a session that the calling thread has for itself. With `map_file` the file is mapped, not read:
+    `run`, `classify`, `detect` and the others use a session that the calling thread has for itself. With `map_file` the file is mapped, not read:
     processes share its pages. Then nobody may write to it while the model lives, as that voids all checks.
     """
 
@@ -104,6 +115,9 @@ class Model:
         self._blob, self._model, self._at = blob, model, ctypes.byref(model)
         self._own = threading.local()
         self._variants: List[Model] = [self]
+        output = ctypes.c_uint32(0)
+        self._answer = int(lib.morsel_answer_kind(self._at, ctypes.byref(output)))
+        self._answer_output = output.value
         self._probabilities = bool(lib.morsel_python_probabilities(self._at))
         session = self._session()
         self.inputs: Tuple[Tensor, ...] = tuple(arrays.tensor_of(view) for view in session._inputs)
@@ -181,7 +195,7 @@ class Model:
         """See Session.run()."""
         return self._session().run(inputs)
 
-    def classify(self, picture: Any, top: int = 5, *, pixels: str | None = None) -> List[Class]:
+    def classify(self, picture: Any, top: int | None = None, *, pixels: str | None = None) -> List[Class]:
         """See Session.classify()."""
         return self._session().classify(picture, top, pixels=pixels)
 
@@ -189,14 +203,25 @@ class Model:
         """See Session.detect()."""
         return self._session().detect(picture, pixels=pixels)
 
-    def embed(self, text: Union[str, Sequence[str]]) -> np.ndarray:
-        """The vector of a text, or of each of several, by the text rule in the blob: float32 [width] or [texts, width].
+    def segment(self, picture: Any, *, pixels: str | None = None) -> np.ndarray:
+        """See Session.segment()."""
+        return self._session().segment(picture, pixels=pixels)
 
-        Of several sizes a text takes the shortest that holds it.
+    def points(self, picture: Any, *, pixels: str | None = None) -> List[Point]:
+        """See Session.points()."""
+        return self._session().points(picture, pixels=pixels)
+
+    def embed(self, what: Any, *, pixels: str | None = None) -> np.ndarray:
+        """The vector of a text or a picture, or of each of a list: float32 [width] or [many, width].
+
+        Texts go in by the text rule in the blob, and of several sizes each takes the shortest that holds it. Pictures go in by the picture
+        rule, and come out by an answer rule of kind embedding.
         """
-        if isinstance(text, str):
-            return self._variant_for(text)._session().embed(text)
-        vectors = [self.embed(line) for line in text]
+        if isinstance(what, str):
+            return self._variant_for(what)._session().embed(what)
+        if not isinstance(what, (list, tuple)):
+            return self._session().embed(what, pixels=pixels)
+        vectors = [self.embed(one, pixels=pixels) for one in what]
         if len({vector.shape for vector in vectors}) > 1:
             raise Error("the first output grows with the length of the text: pool its vectors, or take one of the model's variants")
         return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
@@ -358,63 +383,116 @@ class Session:
         arrays.get(self._outputs[0], self._arena, out)
         return np.ascontiguousarray(out, np.float32).reshape(-1)
 
-    def classify(self, picture: Any, top: int = 5, *, pixels: str | None = None) -> List[Class]:
-        """The best `top` classes of a picture, by the picture rule in the blob: one of Pillow's, or uint8 [height, width, channels].
-
-        Three channels are RGB, four RGBA, one is GRAY, unless `pixels` says BGR or BGRA. Rows of an array may have gaps.
-        """
-        self._want_pictures()
-        if any(size != 1 for size in self.model.outputs[0].shape[2:]):
-            raise Error(f"its first output is no list of classes: {list(self.model.outputs[0].shape)}")
-        frame, keep = arrays.frame_of(picture, pixels)
-        with self._turn:
-            self._run_frame(frame)
-            scores = self._first_floats()
-        del keep
-        indices = np.empty(max(1, min(top, scores.size)), np.uint32)
-        have = lib.morsel_python_classes(arrays.pointer(scores), scores.size, self.model._probabilities, indices.size,
-                                         arrays.pointer(indices))
-        return [Class(self.model._label(int(i)), int(i), float(scores[i])) for i in indices[:have]]
-
-    def detect(self, picture: Any, *, pixels: str | None = None) -> List[Box]:
-        """What is found in a picture, best first, by the picture rule and the answer rule in the blob. Pictures are as of classify()."""
-        self._want_pictures()
-        frame, keep = arrays.frame_of(picture, pixels)
-        count, room = ctypes.c_uint32(0), 64
-        with self._turn:
-            self._run_frame(frame)
-            while True:  # the same boxes, whatever the room
-                boxes = (c.Box * room)()
-                c.check(lib.morsel_detect(self._at, ctypes.byref(frame), 0, boxes, room, ctypes.byref(count)))
-                if count.value < room:
-                    break
-                room *= 8
-        del keep
-        return [Box(self.model._label(b.index), b.index, b.p, b.x0, b.y0, b.x1, b.y1) for b in boxes[: count.value]]
-
-    def _want_pictures(self) -> None:
+    def _see(self, picture: Any, pixels: str | None) -> c.Frame:
+        """A run on a picture, for who holds the turn. The frame that comes back has its size."""
         if not self._inputs or not self._outputs or self.model.inputs[0].shape[:1] != (1,):
             raise Error("a network of one picture at a time is wanted")
-
-    def _run_frame(self, frame: c.Frame) -> None:
+        frame, keep = arrays.frame_of(picture, pixels)
         need = lib.morsel_frame_bytes(self.model._at, ctypes.byref(frame))
         if need > self._scratch.size:
             self._scratch = arrays.aligned(need)
         c.check(lib.morsel_frame(self.model._at, ctypes.byref(frame), arrays.pointer(self._scratch), self._scratch.size,
                                  ctypes.byref(self._inputs[0]), 0))
+        del keep
         c.check(lib.morsel_run(self._at))
+        return frame
 
-    def embed(self, text: str) -> np.ndarray:
-        """The first output for a text, as float32 [width]; a text that is longer than the network is cut."""
+    def classify(self, picture: Any, top: int | None = None, *, pixels: str | None = None) -> List[Class]:
+        """The best `top` classes of a picture, by the picture rule in the blob: one of Pillow's, or uint8 [height, width, channels].
+
+        Three channels are RGB, four RGBA, one is GRAY, unless `pixels` says BGR or BGRA. Rows of an array may have gaps. Where the blob has
+        an answer rule of kind classes, it says what p is, and how many are told at most; else they are 5.
+        """
+        by_rule = self.model._answer == c.ANSWER_CLASSES
+        if not by_rule and any(size != 1 for size in self.model.outputs[0].shape[2:]):
+            raise Error(f"its first output is no list of classes: {list(self.model.outputs[0].shape)}")
+        with self._turn:
+            self._see(picture, pixels)
+            if by_rule:
+                return self._classes_by_rule(top)
+            scores = self._first_floats()
+        indices = np.empty(max(1, min(5 if top is None else top, scores.size)), np.uint32)
+        have = lib.morsel_python_classes(arrays.pointer(scores), scores.size, self.model._probabilities, indices.size,
+                                         arrays.pointer(indices))
+        return [Class(self.model._label(int(i)), int(i), float(scores[i])) for i in indices[:have]]
+
+    def _classes_by_rule(self, top: int | None) -> List[Class]:
+        most = int(np.prod(self.model.outputs[0].shape))
+        found = (c.Class * max(1, most if top is None else min(top, most)))()
+        count = ctypes.c_uint32(0)
+        c.check(lib.morsel_classes(self._at, 0, found, len(found), ctypes.byref(count)))
+        return [Class(self.model._label(f.index), f.index, f.p) for f in found[: count.value]]
+
+    def detect(self, picture: Any, *, pixels: str | None = None) -> List[Box]:
+        """What a detector finds in a picture, best first, by the answer rule in the blob. For pictures see classify()."""
+        self._wants(c.ANSWER_DETECTIONS, "detections")
+        count, room = ctypes.c_uint32(0), 1024
+        with self._turn:
+            frame = self._see(picture, pixels)
+            while True:
+                found = (c.Box * room)()
+                c.check(lib.morsel_detect(self._at, ctypes.byref(frame), 0, found, room, ctypes.byref(count)))
+                if count.value < room or room > 65536:
+                    break
+                room = 65537  # no rule tells more
+        return [Box(self.model._label(f.index), f.index, f.p, f.x0, f.y0, f.x1, f.y1) for f in found[: count.value]]
+
+    def segment(self, picture: Any, *, pixels: str | None = None) -> np.ndarray:
+        """The class of each pixel of a picture, by the answer rule in the blob: uint8 [height, width]. 255 is what the network did not see."""
+        self._wants(c.ANSWER_SEGMENTATION, "segmentation")
+        with self._turn:
+            frame = self._see(picture, pixels)
+            out = np.empty((frame.height, frame.width), np.uint8)
+            c.check(lib.morsel_segment(self._at, ctypes.byref(frame), 0, arrays.pointer(out), out.size))
+            return out
+
+    def points(self, picture: Any, *, pixels: str | None = None) -> List[Point]:
+        """Points of a picture in the order of their index, by the answer rule in the blob."""
+        self._wants(c.ANSWER_POINTS, "points")
+        count, room = ctypes.c_uint32(0), 256
+        with self._turn:
+            frame = self._see(picture, pixels)
+            while True:
+                found = (c.Point * room)()
+                code = lib.morsel_points(self._at, ctypes.byref(frame), 0, found, room, ctypes.byref(count))
+                if code != c.ERR_CAPACITY or room > 1 << 24:
+                    break
+                room *= 8
+            c.check(code)
+        return [Point(self.model._label(f.index), f.index, f.p, f.x, f.y) for f in found[: count.value]]
+
+    def _wants(self, kind: int, name: str) -> None:
+        if self.model._answer != kind:
+            raise Error(f"there is no answer rule of kind {name} in the blob: convert the network with answer='rule.json'")
+
+    def embed(self, what: Any, *, pixels: str | None = None) -> np.ndarray:
+        """The vector of a text or a picture, as float32 [width]; a text that is longer than the network is cut.
+
+        It is that of an answer rule of kind embedding, or without one, of a text, the first output.
+        """
+        if not isinstance(what, str):
+            self._wants(c.ANSWER_EMBEDDING, "embedding")
+            with self._turn:
+                self._see(what, pixels)
+                return self._vector()
         if not lib.morsel_text_length(self.model._at):
             raise Error("there is no text rule in the blob: convert the network with text='rule.json'")
-        if not self._inputs or not self._outputs or self.model.inputs[0].shape[:1] != (1,) or self.model.outputs[0].dtype != np.float32:
+        by_rule = self.model._answer == c.ANSWER_EMBEDDING
+        if not self._inputs or not self._outputs or self.model.inputs[0].shape[:1] != (1,) or \
+                (not by_rule and self.model.outputs[0].dtype != np.float32):
             raise Error("a network of one text at a time is wanted, with floats as its first output")
-        utf8 = text.encode("utf-8", "replace")
+        utf8 = what.encode("utf-8", "replace")
         with self._turn:
             c.check(lib.morsel_text_put(self._at, utf8, len(utf8), 0))
             c.check(lib.morsel_run(self._at))
-            return self._first_floats()
+            return self._vector() if by_rule else self._first_floats()
+
+    def _vector(self) -> np.ndarray:
+        output = self.model.outputs[self.model._answer_output]
+        out = np.empty(int(np.prod(output.shape)), np.float32)
+        count = ctypes.c_uint32(0)
+        c.check(lib.morsel_embedding(self._at, 0, arrays.pointer(out), out.size, ctypes.byref(count)))
+        return out[: count.value]
 
 
 def _share(array: np.ndarray, i: int, runs: int) -> np.ndarray:
