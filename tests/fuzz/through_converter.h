@@ -2,7 +2,8 @@
 /*
  * Bytes as an ONNX file, through the whole converter, and what comes out through the library. Besides what sanitizers see: whatever is
  * converted opens, whatever is not converted has a reason, and the passes over float networks leave a graph that is as sound as before and
- * can be written and read again. Included once, by the fuzzer.
+ * can be written and read again. One network in eight is cut at some of its values and nodes first; of one in eight that are refused it is
+ * asked which options cut that off. Included once, by the fuzzer.
  */
 #ifndef MORSEL_TEST_THROUGH_CONVERTER_H
 #define MORSEL_TEST_THROUGH_CONVERTER_H
@@ -17,6 +18,7 @@
 #include "tools/onnx/write.h"
 #include "tools/optimize/edit.h"
 #include "tools/optimize/optimize.h"
+#include "tools/verbs/host/ends.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +106,37 @@ static void convert_inferred(struct onnx_graph *graph, struct onnx_report *repor
     if (net) net_free(net);
 }
 
+/* A value's name or a node's, as 32 bits choose it; "": there is none, which is no name either. */
+static const char *name_by(const struct onnx_graph *graph, uint32_t bits) {
+    if (bits & 1) return graph->node_count ? graph->nodes[(bits >> 1) % graph->node_count]->name : "";
+    return graph->value_count ? graph->values[(bits >> 1) % graph->value_count]->name : "";
+}
+
+/* False: it is no place to cut, which is said. */
+static bool cut_somewhere(struct onnx_graph *graph, uint64_t state, struct onnx_report *report) {
+    struct failure failure = {0};
+    const char *inputs[2], *outputs[2];
+    for (int i = 0; i < 2; i++) {
+        inputs[i] = name_by(graph, (uint32_t)fuzz_random(&state));
+        outputs[i] = name_by(graph, (uint32_t)fuzz_random(&state));
+    }
+    const struct onnx_names_given in = {inputs, fuzz_below(&state, 3)}, out = {outputs, fuzz_below(&state, 3)};
+    bool good = onnx_cut(graph, &in, &out, report, &failure);
+    if (!good && !*failure.text) abort();
+    return good;
+}
+
+static void ask_for_ends(const char *path, const struct onnx_report *report) {
+    const struct conversion_call call = {.input = path, .batch = 1};
+    struct conversion c = {.report = *report};
+    struct failure failure = {0};
+    if (!sizes_read(&call.shapes, &call.dims, &c.sizes, &failure)) abort();
+    ends_find(&call, &c);
+    if (c.ends && !*c.ends) abort();
+    sizes_free(&c.sizes);
+    free(c.ends);
+}
+
 static void convert(struct onnx_graph *graph, struct onnx_report *report) {
     struct failure failure = {0};
     if (!onnx_bind(graph, NULL, 0, 1, report, &failure) || !onnx_infer(graph, report, &failure)) {
@@ -119,9 +152,13 @@ static inline int through_converter(const uint8_t *bytes, size_t size) {
     struct onnx_report report = {0};
     struct failure failure = {0};
     unsigned long long before = converted;
+    uint64_t sum = 1469598103934665603u;
+    for (size_t i = 0; i < size; i++) sum = (sum ^ bytes[i]) * 1099511628211u;
     struct onnx_graph *graph = onnx_load(as_file(bytes, size), &failure);
     if (!graph && !*failure.text) abort();
-    if (graph) convert(graph, &report);
+    bool cut = sum % 8 == 0, good = graph && (!cut || cut_somewhere(graph, sum, &report));
+    if (good) convert(graph, &report);
+    if (good && sum % 8 == 1 && report.refusal_count) ask_for_ends(as_file(bytes, size), &report);
     onnx_report_free(&report);
     if (graph) onnx_free(graph);
     fuzz_taken += converted > before; /* as it is, or by its passes, or both */
