@@ -60,7 +60,9 @@ static void convert_inferred(struct onnx_graph *graph, struct onnx_report *repor
 static int all_known(const struct onnx_graph *graph) {
     for (size_t n = 0; n < graph->node_count; n++)
         for (int i = 0; i < graph->nodes[n]->output_count; i++)
-            if (graph->nodes[n]->outputs[i] && onnx_elements(&graph->nodes[n]->outputs[i]->shape) < 0) return 0;
+            if (graph->nodes[n]->outputs[i] &&
+                (!graph->nodes[n]->outputs[i]->type || onnx_elements(&graph->nodes[n]->outputs[i]->shape) < 0))
+                return 0;
     return 1;
 }
 

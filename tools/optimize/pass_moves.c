@@ -50,8 +50,9 @@ static bool moves_ones_only(const struct onnx_node *node) {
 }
 
 static bool transpose_to_reshape(struct onnx_graph *g, struct onnx_node *node) {
-    if (!graph_is(node, "Transpose") || !onnx_input(node, 0) || node->outputs[0]->constant || !moves_ones_only(node)) return false;
-    const struct onnx_shape *y = &node->outputs[0]->shape;
+    const struct onnx_shape *y = &node->outputs[0]->shape; /* of a type that is unknown nothing is inferred */
+    if (!graph_is(node, "Transpose") || !onnx_input(node, 0) || node->outputs[0]->constant || onnx_elements(y) < 0) return false;
+    if (!moves_ones_only(node)) return false;
     struct onnx_value *inputs[2] = {node->inputs[0], graph_int64s(g, node, "shape", y->dims, y->rank)};
     edit_become(g, node, "Reshape", "", inputs, 2);
     return true;

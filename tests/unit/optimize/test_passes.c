@@ -55,6 +55,20 @@ static void moves_in_a_row_become_one(void **state) {
     CHECK(rows);
 }
 
+/* Of a type that nobody knows no shape is inferred behind it, whatever is known before. */
+static void moves_of_unknown_numbers_stay(void **state) {
+    (void)state;
+    static const char *const texts[] = {"Cast x > a to:-5; Transpose a > b perm=0,2,1,3; Relu b > y",
+                                        "Cast x > a to:-5; Flatten a > b; Unsqueeze b $2 > c; Relu c > y"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct onnx_graph *g = network(13, "1,4,1,8", texts[i]);
+        size_t before = g->node_count;
+        graph_optimize(g, NULL);
+        assert_int_equal(g->node_count, before);
+        onnx_free(g);
+    }
+}
+
 static void bounds_become_functions(void **state) {
     (void)state;
     static const struct row rows[] = {
@@ -440,6 +454,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_nothing_is_gone),
         cmocka_unit_test(moves_in_a_row_become_one),
+        cmocka_unit_test(moves_of_unknown_numbers_stay),
         cmocka_unit_test(bounds_become_functions),
         cmocka_unit_test(pads_fold_into_windows),
         cmocka_unit_test(reduces_over_pictures_become_pools),
