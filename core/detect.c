@@ -81,7 +81,8 @@ static float score_of(const struct head *h, uint32_t i, uint32_t *class) {
     if (rule->head != MORSEL_HEAD_YOLOV5) return best_score(h, i, rule->scores == rule->output ? 4 : 0, class);
     float there = number(&h->boxes, i, 4);
     if (rule->flags & MORSEL_ANSWER_SIGMOID) there = morsel_sigmoid(there);
-    return there * best_score(h, i, 5, class);
+    float best = best_score(h, i, 5, class);
+    return best >= 0 ? there * best : -1; /* the product of two that are below 0 is no p */
 }
 
 /* One side of the box: axis 0 is x. False: it has no extent. */

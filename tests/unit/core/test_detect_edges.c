@@ -104,6 +104,27 @@ static void without_a_score_there_is_no_box(void **state) {
         }
 }
 
+/* Nor has one of a head that multiplies: of two numbers below 0 the product would be a p. */
+static void two_scores_below_0_are_no_box(void **state) {
+    (void)state;
+    static const float pairs[][2] = {{-1, NAN}, {-1, -INFINITY}, {-0.9f, -0.9f}, {0.9f, -0.9f}, {-0.9f, 0.9f}, {0.9f, 0.9f}};
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        struct trial t = trial_of(MORSEL_HEAD_YOLOV5, 0, 2, 0);
+        struct detector d;
+        struct morsel_box boxes[8];
+        uint32_t count;
+        float values[150 * 7];
+        for (uint32_t i = 0; i < 150; i++)
+            memcpy(values + 7 * i, (float[]){0.5f, 0.5f, 0.2f, 0.2f, pairs[k][0], pairs[k][1], pairs[k][1]}, 28);
+        t.rule.threshold = 0.5f;
+        detector_open(&d, &t);
+        detector_run(&d, values, NULL);
+        assert_int_equal(morsel_detect(&d.session, NULL, 0, boxes, 8, &count), MORSEL_OK);
+        assert_int_equal(count, k == 5);
+        detector_close(&d);
+    }
+}
+
 /* Its overlap with itself is no number; the room is too small to look at all others at once. */
 static void a_box_without_an_area_comes_once(void **state) {
     (void)state;
@@ -222,9 +243,13 @@ static void the_kind_of_a_rule_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_scores_go_by_their_number), cmocka_unit_test(what_is_no_number_is_left_out),
-        cmocka_unit_test(without_a_score_there_is_no_box), cmocka_unit_test(a_box_without_an_area_comes_once),
-        cmocka_unit_test(boxes_lie_in_the_frame),          cmocka_unit_test(errors_are_told_before_anything_is_written),
+        cmocka_unit_test(equal_scores_go_by_their_number),
+        cmocka_unit_test(what_is_no_number_is_left_out),
+        cmocka_unit_test(without_a_score_there_is_no_box),
+        cmocka_unit_test(two_scores_below_0_are_no_box),
+        cmocka_unit_test(a_box_without_an_area_comes_once),
+        cmocka_unit_test(boxes_lie_in_the_frame),
+        cmocka_unit_test(errors_are_told_before_anything_is_written),
         cmocka_unit_test(the_kind_of_a_rule_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
