@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The answer rule at its limits: the last value that opens, and the first that does not. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,9 @@
 struct trial {
     uint32_t rank[2], dims[2][4];
     enum morsel_type type;
+    enum morsel_layout layout; /* of the first input and output */
+    uint32_t lines, columns;   /* the first output's shape to the graph; 0: as it lies in memory */
+    uint32_t output_lack;      /* outputs that the header does not count; their records stand behind those that it does */
     struct morsel_blob_answer rule;
     uint32_t anchor_lack; /* words that the section is shorter than the rule says */
     uint32_t version;
@@ -44,11 +48,16 @@ static enum morsel_error open_trial(const struct trial *trial) {
         uint32_t concat[2] = {1, 1};
         if (trial->rank[k] == 4) b.tensors[x].layout = b.tensors[y].layout = MORSEL_ROW_MAJOR;
         for (uint32_t d = 0; d < trial->rank[k]; d++) concat[1] *= trial->dims[k][d];
+        if (!k && trial->layout) b.tensors[x].layout = b.tensors[y].layout = trial->layout;
         builder_step(&b, MORSEL_STEP_CONCAT, &x, 1, y, concat, sizeof concat, 0);
         builder_input(&b, x, k ? "x1" : "x0");
         builder_output(&b, y, k ? "y1" : "y0");
         for (uint32_t d = 0; d < trial->rank[k]; d++)
             b.inputs[k].onnx_dims[d] = b.outputs[k].onnx_dims[d] = trial->dims[k][d]; /* which are turned of rank 4 */
+        for (int end = 0; end < 2 && !k && trial->lines; end++) {
+            struct morsel_blob_io *io = end ? b.outputs : b.inputs;
+            *io = (struct morsel_blob_io){io->tensor, io->onnx_type, 2, {trial->lines, trial->columns, 1, 1, 1, 1}, io->name};
+        }
     }
     builder_data(&b, anchors, 4);
     b.answer = trial->rule;
@@ -59,6 +68,7 @@ static enum morsel_error open_trial(const struct trial *trial) {
     struct morsel_blob_header *h = (void *)blob;
     if (h->answer.count) memcpy(blob + h->answer.offset, &trial->rule, sizeof trial->rule);
     h->answer.count -= trial->anchor_lack;
+    h->outputs.count -= trial->output_lack;
     if (trial->version) h->format_version = trial->version;
     builder_seal(blob);
     enum morsel_error error = morsel_open(&model, blob, bytes, 0);
@@ -113,11 +123,12 @@ static void outputs_are_those_there_are(void **state) {
     REFUSED(t.rule.output = 2);
     REFUSED(t.rule.scores = 2);
     REFUSED(t.rule.scores = 0xffffffff);
+    REFUSED(t.dims[0][1] = 4, t.rule.classes = 2, t.rule.scores = 1, t.output_lack = 1);
 }
 
 static void numbers_are_in_their_ranges(void **state) {
     (void)state;
-    static const float wrong[] = {-0.001f, 1.001f, NAN, INFINITY, -INFINITY};
+    static const float wrong[] = {-0.001f, 1.0000001f, 1.001f, -0.0f, NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         REFUSED(t.rule.threshold = wrong[i]);
         REFUSED(t.rule.iou = wrong[i]);
@@ -135,6 +146,8 @@ static void numbers_are_in_their_ranges(void **state) {
         REFUSED(t.rule.scale[k] = INFINITY);
         REFUSED(t.rule.variance[k] = NAN);
         REFUSED(t.rule.variance[k] = -INFINITY);
+        TAKEN(t.rule.scale[k] = FLT_MAX);
+        TAKEN(t.rule.scale[k] = 1e-45f);
         TAKEN(t.rule.variance[k] = -1);
     }
 }
@@ -332,6 +345,16 @@ static void channels_that_are_last_are_the_second_dimension(void **state) {
         }
 }
 
+/* So it is where memory is [N, L, C]; two dimensions are lines and columns, whatever the layout is called. */
+static void few_dimensions_have_channels_too(void **state) {
+    (void)state;
+#define LINES t.layout = MORSEL_CHANNELS_LAST, t.dims[0][1] = 5, t.dims[0][2] = 7
+    TAKEN(LINES, t.lines = 7, t.columns = 5);
+    REFUSED(LINES, t.lines = 5, t.columns = 7, t.rule.flags = 0);
+    REFUSED(LINES, t.lines = 7, t.columns = 5, t.dims[0][0] = 5, t.dims[0][1] = 1);
+    TAKEN(t.layout = MORSEL_CHANNELS_LAST, t.rank[0] = 2, t.dims[0][0] = 7, t.dims[0][1] = 5, t.lines = 7, t.columns = 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_has_a_number),
@@ -347,6 +370,7 @@ int main(void) {
         cmocka_unit_test(embeddings_have_a_dimension),
         cmocka_unit_test(the_section_lies_in_the_blob),
         cmocka_unit_test(channels_that_are_last_are_the_second_dimension),
+        cmocka_unit_test(few_dimensions_have_channels_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
