@@ -130,14 +130,17 @@ static void binary_operations_are_those_there_are(void **state) {
     }
 }
 
+/* Those before masks are of each. */
 static void masks_are_of_format_2(void **state) {
     (void)state;
-    struct morsel_blob_binary p = a_binary(MORSEL_BINARY_MASK);
-    set_binary(&p);
-    for (uint32_t version = 1; version <= MORSEL_FORMAT_VERSION; version++) {
-        d.header->format_version = version;
-        if (version > 1) PASSES(binary);
-        else REFUSED(binary);
+    for (uint32_t op = 1; op <= MORSEL_BINARY_MASK; op++) {
+        struct morsel_blob_binary p = a_binary(op);
+        set_binary(&p);
+        for (uint32_t version = 1; version <= MORSEL_FORMAT_VERSION; version++) {
+            d.header->format_version = version;
+            if (version > 1 || op < MORSEL_BINARY_MASK) PASSES(binary);
+            else REFUSED(binary);
+        }
     }
 }
 
