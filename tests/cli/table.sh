@@ -61,30 +61,29 @@ verify "leaves nothing behind" sh -c "! ls '$work'/x.csv* '$work'/*.partial"
 
 # --- stopped, and called again: the second picture keeps the tool waiting, as nobody writes to that pipe
 printf '%s\n' "$work/red.ppm" "$work/pipe.ppm" "$work/blue_sky.ppm" >"$work/list"
-stop() { # MODEL [OPTION...]
+begin() { # [MODEL [OPTION...]]
+    [ $# -gt 0 ] || set -- "$net"
     rm -f "$work/pipe.ppm"
     mkfifo "$work/pipe.ppm"
     # shellcheck disable=SC2086
     $morsel run "$@" - --csv "$work/long.csv" <"$work/list" >"$work/out" 2>"$work/err" &
+    stopped=$!
     tries=0
     until grep -q red.ppm "$work/long.csv.partial" 2>/dev/null; do
         sleep 0.05
         tries=$((tries + 1))
         [ $tries -lt 1200 ] || break
     done
-    at_work=$!
-    # shellcheck disable=SC2086
-    $morsel run "$@" - --csv "$work/long.csv" <"$work/list" >"$work/second" 2>&1
-    kill -9 $at_work
-    wait $at_work 2>/dev/null
+}
+end() {
+    kill -9 $stopped
+    wait $stopped 2>/dev/null
     rm -f "$work/pipe.ppm"
     cp "$work/green.ppm" "$work/pipe.ppm"
 }
-again() { # TITLE SAYS
-    check "$1" 0 "$2" run "$net" - --csv "$work/long.csv" <"$work/list"
-}
-stop "$net"
-verify "is written by one call at a time" grep -q "another call is at work on .*long.csv" "$work/second"
+stop() { begin "$@" && end; }
+again() { check "$1" 0 "$2" run "$net" - --csv "$work/long.csv" <"$work/list"; }
+stop
 verify "is not there before it is whole" test ! -e "$work/long.csv"
 again "goes on" "long.csv.partial: goes on behind 1 of 3 pictures"
 verify "is whole then" sh -c "[ \$(wc -l <'$work/long.csv') -eq 4 ] && ! ls '$work'/*.partial"
@@ -99,6 +98,65 @@ sed -i 's/,0,red,/,1,green,/' "$work/long.csv.partial"
 touch "$net"
 again "begins anew with another network" "long.csv: 3 pictures"
 verify "takes nothing from the former" cmp "$work/whole.csv" "$work/long.csv"
+
+# --- what stands where the lines go
+rm "$work/long.csv"
+stop
+cp "$work/long.csv.partial" "$work/stopped"
+anew() { # NAME: of lines that somebody has edited none is taken, and the table is as if nothing had been
+    again "$1" "long.csv: 3 pictures"
+    verify "$1: no line is taken" sh -c "! grep -q 'goes on' '$work/err'"
+    verify "$1: the table is whole" cmp "$work/whole.csv" "$work/long.csv"
+}
+edited() { # NAME SCRIPT: with the lines of a call that was stopped, edited
+    sed "$2" "$work/stopped" >"$work/long.csv.partial"
+    anew "$1"
+}
+edited "with a field too many" '2s/,$/,,/'
+edited "with a field too few" '2s/,0,/,/'
+edited "with a quote that nothing ends" '2s/,0,/,"0,/'
+edited "with a reason" '2s/$/lost/'
+edited "with the end of another system" '2s/$/\r/'
+{ head -n 1 "$work/stopped"; printf '%s\0,red,0.9,\n' "$work/red.ppm,0"; } >"$work/long.csv.partial"
+anew "with a 0 amid a line"
+head -c 300 /dev/zero >>"$work/stopped" # as a system that went down may leave it
+cp "$work/stopped" "$work/long.csv.partial"
+again "with zeros behind the lines" "goes on behind 1 of 3 pictures"
+verify "with zeros behind the lines: the table is whole" cmp "$work/whole.csv" "$work/long.csv"
+printf 'morsel run' >"$work/long.csv.partial"
+anew "with half of the first line"
+
+apart() { # NAME: what is not of a call that was stopped stays, and the call ends at once
+    # shellcheck disable=SC2086
+    timeout 60 $morsel run "$net" "$work/set" --csv "$work/apart.csv" >"$work/out" 2>"$work/err"
+    code=$?
+    verify "beside $1" sh -c "[ $code -eq 2 ] && grep -q 'apart.csv.partial stands beside the table' '$work/err' && [ ! -e '$work/apart.csv' ]"
+}
+echo mine >"$work/precious"
+ln -s precious "$work/apart.csv.partial"
+apart "a link"
+verify "what it names stays" grep -qx mine "$work/precious"
+ln -sf nothing "$work/apart.csv.partial"
+apart "a link to nothing"
+verify "what it names is not made" absent "$work/nothing"
+rm "$work/apart.csv.partial"
+cp "$work/precious" "$work/apart.csv.partial"
+apart "a file of somebody's"
+verify "it stays" cmp "$work/precious" "$work/apart.csv.partial"
+rm "$work/apart.csv.partial"
+mkfifo "$work/apart.csv.partial"
+apart "a pipe"
+rm "$work/apart.csv.partial"
+cp "$work/red.ppm" "$work/apart.csv.partial"
+check "of a picture that stands there" 2 "stands beside the table" run "$net" "$work/apart.csv.partial" --csv "$work/apart.csv"
+verify "the picture stays" cmp "$work/red.ppm" "$work/apart.csv.partial"
+rm "$work/apart.csv.partial"
+
+# --- two at once
+begin
+check "while another call writes it" 2 "long.csv.partial: another call writes it" run "$net" "$work/set" --csv "$work/long.csv"
+end
+again "goes on after that" "goes on behind 1 of 3 pictures"
 reduced && exit $status
 printf '%s\n' one two three four five six seven eight nine ten >"$work/labels"
 float="tests/cli/float_small.onnx --picture models/cifar10/picture.json --labels $work/labels"

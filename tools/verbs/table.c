@@ -67,6 +67,12 @@ static const struct listed {
     {MORSEL_ANSWER_POINTS, "points,index,label,p,x,y", ",,,,,", put_point},
 };
 
+static size_t field_count(const char *columns) {
+    size_t count = 1;
+    for (const char *c = columns; *c; c++) count += *c == ',';
+    return count;
+}
+
 static const struct listed *listed_of(const struct table *table) {
     for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
         if (listed[i].kind == found_kind(&table->network)) return &listed[i];
@@ -211,6 +217,7 @@ static bool open_network(struct table *table, struct failure *failure) {
     if (kind && !table->top) table->top = kind->kind == MORSEL_ANSWER_DETECTIONS ? answers_room(network) : UINT32_MAX;
     if (!kind && table->top > classes) table->top = (uint32_t)classes;
     if (!table->top) table->top = 1;
+    table->fields = kind ? field_count(kind->columns) + 2 : vector ? found_width(network) + 2 : 3 * (size_t)table->top + 2;
     return true;
 }
 

@@ -21,6 +21,7 @@ struct table {
     unsigned worker_count;
     struct network network;
     uint32_t batch; /* images of a run */
+    size_t fields;  /* of a record */
     bool listed;    /* a picture has as many lines as its second field says */
     struct table_worker *workers;
     char **records;                 /* of each picture, with their lines' ends; NULL: not yet */

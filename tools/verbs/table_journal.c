@@ -33,6 +33,7 @@ char *table_field(const char *text) {
 struct old_record {
     const char *text;
     size_t field, bytes;
+    uint32_t fields;
 };
 
 static int by_field(const void *a, const void *b) {
@@ -44,13 +45,12 @@ static int by_field(const void *a, const void *b) {
 
 /* The record at `text`, of `left` bytes; false: it has no end. Quotes in pairs hold what would end a field or a record. */
 static bool find_record(const char *text, size_t left, struct old_record *record) {
-    bool quoted = false, first = true;
-    *record = (struct old_record){.text = text};
+    bool quoted = false;
+    *record = (struct old_record){.text = text, .fields = 1};
     for (size_t i = 0; i < left; i++) {
         quoted ^= text[i] == '"';
         if (quoted) continue;
-        if (first && text[i] == ',') record->field = i;
-        first = first && text[i] != ',';
+        if (text[i] == ',' && record->fields++ == 1) record->field = i;
         if (text[i] == '\n') {
             record->bytes = i + 1;
             return true;
@@ -59,40 +59,50 @@ static bool find_record(const char *text, size_t left, struct old_record *record
     return false;
 }
 
-/* All lines of a picture as one record: of what is listed there are as many as the second field says, and one for none. */
-static bool find_lines(const struct table *table, const char *text, size_t left, struct old_record *record) {
+/* Whether it has the fields that records of the table have: somebody may have edited it, or the system gone down as it was written. */
+static bool is_sound(const struct table *table, const struct old_record *record) {
+    return record->fields == table->fields && !memchr(record->text, 0, record->bytes);
+}
+
+/* Of what is listed there are as many lines as the second field says, and one for none. All of them name the picture and the number. */
+static bool add_lines(const struct table *table, size_t left, struct old_record *record) {
+    const char *text = record->text;
+    const size_t same = record->field + strcspn(text + record->field + 1, ",\n") + 2;
+    const unsigned long lines = strtoul(text + record->field + 1, NULL, 10);
     struct old_record more;
-    if (!find_record(text, left, record)) return false;
-    unsigned long lines = table->listed && record->bytes - record->field > 1 ? strtoul(text + record->field + 1, NULL, 10) : 1;
-    for (; lines > 1; lines--) {
-        if (!find_record(text + record->bytes, left - record->bytes, &more)) return false;
+    if (lines > table->top) return false;
+    for (unsigned long i = 1; i < lines; i++) {
+        const char *at = text + record->bytes;
+        if (!find_record(at, left - record->bytes, &more) || !is_sound(table, &more)) return false;
+        if (more.bytes < same || memcmp(at, text, same) != 0) return false;
         record->bytes += more.bytes;
     }
     return true;
 }
 
-/* ", labels FILE of 120 bytes at 1700000000.5": a file as it is now. */
-static void put_stamp(FILE *file, const char *what, const char *path) {
+/* The first bytes of a file that is ours. */
+static const char mark[] = "morsel run --csv, ";
+
+/* A file that records depend on, as it is now. */
+static void put_file(FILE *line, const char *what, const char *path) {
     struct stat status;
-    fprintf(file, ", %s ", what);
-    if (!path) fputs("its own", file);
-    else if (stat(path, &status)) fputs(path, file); /* a network that is built in */
-    else
-        fprintf(file, "%s of %" PRId64 " bytes at %" PRId64 ".%09ld", path, (int64_t)status.st_size, (int64_t)status.st_mtim.tv_sec,
+    fprintf(line, ", %s %s", what, path ? path : "its own");
+    if (path && stat(path, &status) == 0)
+        fprintf(line, " of %" PRId64 " bytes at %" PRId64 ".%09ld", (int64_t)status.st_size, (int64_t)status.st_mtim.tv_sec,
                 status.st_mtim.tv_nsec);
 }
 
-/* The files that records follow from, as they are now, and what else changes them. */
+/* All that changes records. */
 static char *first_line(const struct table *table) {
     const struct network_call *call = &table->call;
     struct text_stream stream;
-    FILE *file = must_have(text_open(&stream), 256);
-    fprintf(file, "morsel %s", MORSEL_VERSION);
-    put_stamp(file, "network", call->path);
-    put_stamp(file, "picture", call->picture);
-    put_stamp(file, "labels", call->labels);
-    put_stamp(file, "answer", call->answer);
-    fprintf(file, ", variant %ld, top %u\n", call->variant, table->top);
+    FILE *line = must_have(text_open(&stream), 256);
+    fprintf(line, "%sversion %s", mark, MORSEL_VERSION);
+    put_file(line, "network", call->path);
+    put_file(line, "picture", call->picture);
+    put_file(line, "labels", call->labels);
+    put_file(line, "answer", call->answer);
+    fprintf(line, ", variant %ld, top %u\n", call->variant, table->top);
     return must_have(text_close(&stream), 256);
 }
 
@@ -117,9 +127,10 @@ static size_t take_over(struct table *table, const struct file_bytes *bytes, con
     size_t at = strlen(line), count = 0, room = 0;
     struct old_record *old = NULL, record;
     if (bytes->size < at || memcmp(text, line, at) != 0) return 0;
-    while (find_lines(table, text + at, bytes->size - at, &record)) {
+    while (find_record(text + at, bytes->size - at, &record)) {
+        const bool sound = is_sound(table, &record) && (!table->listed || add_lines(table, bytes->size - at, &record));
         at += record.bytes;
-        if (record.bytes < 2 || record.text[record.bytes - 2] != ',') continue; /* the last field is what went wrong */
+        if (!sound || record.text[record.bytes - 2] != ',') continue; /* the last field is what went wrong */
         if (count == room) {
             room = room ? 2 * room : 256;
             old = must_have(realloc(old, room * sizeof *old), room * sizeof *old);
@@ -136,35 +147,51 @@ static bool journal_failed(const struct table *table, struct failure *failure) {
     return failure_set(failure, failure_status(errno), "cannot write %s: %s", table->journal_path, strerror(errno));
 }
 
-/* Nobody else writes it meanwhile. Who wrote it until now may just have ended, and taken it away. */
-static bool start(struct table *table, size_t sound, const char *line, struct failure *failure) {
-    struct stat status;
-    int file = open(table->journal_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0 || !(table->journal = fdopen(file, "r+"))) {
+/* What is no file, or another's, stays as it is: this one is cut off, and goes when the table is whole. */
+static bool open_file(struct table *table, struct stat *status, struct failure *failure) {
+    const int fd = open(table->journal_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    const bool link = fd < 0 && errno == ELOOP;
+    if (!link && (fd < 0 || fstat(fd, status) || (S_ISREG(status->st_mode) && !(table->journal = fdopen(fd, "r+"))))) {
         journal_failed(table, failure);
-        if (file >= 0) close(file);
+        if (fd >= 0) close(fd);
         return false;
     }
-    if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-        return failure_set(failure, STATUS_CALL, "another call is at work on %s: wait for it, or name another table", table->path);
-    if (fstat(file, &status) || status.st_size < (off_t)sound) sound = 0;
-    bool good = ftruncate(file, (off_t)sound) == 0 && fseeko(table->journal, 0, SEEK_END) == 0;
-    if (good && !sound) good = fputs(line, table->journal) >= 0 && fflush(table->journal) == 0;
+    if (!table->journal) {
+        if (fd >= 0) close(fd);
+        return failure_set(failure, STATUS_CALL, "%s stands beside the table, and is no plain file: name another --csv",
+                           table->journal_path);
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+    return failure_set(failure, STATUS_CALL, "%s: another call writes it at this moment", table->journal_path);
+}
+
+static bool read_file(struct table *table, size_t size, struct file_bytes *bytes, struct failure *failure) {
+    if (!(bytes->data = malloc(size + 1))) return failure_memory(failure, size + 1);
+    bytes->size = fread(bytes->data, 1, size, table->journal);
+    if (ferror(table->journal)) return journal_failed(table, failure);
+    const size_t least = bytes->size < sizeof mark - 1 ? bytes->size : sizeof mark - 1;
+    return memcmp(bytes->data, mark, least) == 0 ||
+           failure_set(failure, STATUS_CALL,
+                       "%s stands beside the table, and was not written by a call that was stopped: name another --csv",
+                       table->journal_path);
+}
+
+static bool start(struct table *table, size_t sound, const char *line, struct failure *failure) {
+    bool good = ftruncate(fileno(table->journal), (off_t)sound) == 0 && fseeko(table->journal, (off_t)sound, SEEK_SET) == 0;
+    good = good && (sound || (fputs(line, table->journal) >= 0 && fflush(table->journal) == 0));
     return good || journal_failed(table, failure);
 }
 
 bool table_journal_open(struct table *table, struct failure *failure) {
     struct stat status;
     struct file_bytes bytes = {0};
-    struct failure unread;
     if (stat(table->path, &status) == 0 && !S_ISREG(status.st_mode)) return true;
     if (asprintf(&table->journal_path, "%s.partial", table->path) < 0) return failure_memory(failure, strlen(table->path));
+    bool good = open_file(table, &status, failure) && read_file(table, (size_t)status.st_size, &bytes, failure);
     char *line = first_line(table);
-    const bool old = access(table->journal_path, F_OK) == 0 && file_read(table->journal_path, SIZE_MAX / 2, &bytes, &unread);
-    const size_t sound = old ? take_over(table, &bytes, line) : 0;
-    file_free(&bytes);
-    const bool good = start(table, sound, line, failure);
+    good = good && start(table, take_over(table, &bytes, line), line, failure);
     free(line);
+    file_free(&bytes);
     return good;
 }
 
