@@ -25,6 +25,12 @@ LC_ALL=C sed 's/Clip/Clop/' $small >"$work/amid.onnx"
 verify "what is refused amid layers" call_says "clip .Clop.* is not supported|does not have this operator" 1 "$work/amid.onnx" --dynamic -o "$work/x.morsel"
 verify "is not told to be cut" sh -c "! grep -q 'cut it off' '$work/err'"
 
+verify "a name that a shell would run is told" call_says "cut it off with" 1 "$work/quotes.onnx" --dynamic -o "$work/x.morsel"
+word=$(sed -n 's/.*cut it off with --output-node //p' "$work/err")
+verify "as one word of the shell" sh -c "cd '$work' && eval \"set -- \$1\" && [ \$# -eq 1 ] && [ ! -e ran ] && printf %s \"\$1\" >word" sh "$word"
+verify "which is its name" call 0 "$work/quotes.onnx" --dynamic -o "$work/x.morsel" --output-node "$(cat "$work/word")"
+rm -f "$work/x.morsel"
+
 # --- anywhere: two halves, one after the other, give what the whole gives
 part() { half=$1; shift; $morsel inspect $small --onnx "$work/$half.onnx" "$@" 2>/dev/null; }
 runs() { $morsel run "$1" --input "$2" --output "$3" >/dev/null; }

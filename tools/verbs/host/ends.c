@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a refused network once more and asks which nodes stand behind what was refused, and which before it. */
 #include "tools/verbs/host/ends.h"
+#include "tools/base/arena.h"
 #include "tools/base/message.h"
+#include "tools/base/text.h"
 #include "tools/onnx/operator.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,13 +92,32 @@ static bool plain(const char *name) {
     return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:-")];
 }
 
-/* What cannot be an input or output is left out: it would be refused as such. False: there is no room for more. */
-static bool add(struct walk *w, const char *option, const struct onnx_value *value) {
+/* False: there is no room for more. */
+static bool put(struct walk *w, const char *text) {
     size_t at = strlen(w->text);
-    const char *quote = plain(value->name) ? "" : "'";
+    int n = snprintf(w->text + at, TEXT_MOST - at, "%s", text);
+    return n >= 0 && (size_t)n < TEXT_MOST - at;
+}
+
+/* As a word of the shell, whatever it holds: people type what they are told. False, too: it holds what would be said as something else. */
+static bool put_word(struct walk *w, const char *name) {
+    char *tame = text_tame(must_have(strdup(name), strlen(name))), *rest = tame, *part;
+    bool good = !strcmp(tame, name);
+    if (good && plain(name)) {
+        good = put(w, name);
+    } else {
+        good = good && put(w, "'");
+        for (bool first = true; good && (part = strsep(&rest, "'")); first = false) good = (first || put(w, "'\\''")) && put(w, part);
+        good = good && put(w, "'");
+    }
+    free(tame);
+    return good;
+}
+
+/* What cannot be an input or output is left out: it would be refused as such. */
+static bool add(struct walk *w, const char *option, const struct onnx_value *value) {
     if (value->type && value->type != ONNX_FLOAT && value->type != ONNX_UINT8 && value->type != ONNX_INT8) return true;
-    int n = snprintf(w->text + at, TEXT_MOST - at, "%s%s %s%s%s", at ? " " : "", option, quote, value->name, quote);
-    return n > 0 && (size_t)n < TEXT_MOST - at;
+    return put(w, *w->text ? " " : "") && put(w, option) && put(w, " ") && put_word(w, value->name);
 }
 
 /* Each value that nodes of one place read of nodes of another, once. */
