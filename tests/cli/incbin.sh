@@ -9,8 +9,8 @@ network=models/cifar10/network.onnx root=$PWD
 library=$root/$(dirname "${morsel##* }")/libmorsel.a
 sanitize=
 case $morsel in *sanitize*) sanitize=-fsanitize=address,undefined ;; esac
-odd="$work/a \"b\\ c"
-mkdir "$work/array" "$odd"
+odd=$work/$(printf 'a "b\\ c??/d\ne')
+mkdir -p "$work/array" "$odd"
 
 verify "is written" call 0 $network -o "$work/net.morsel" --c "$work/net.S"
 verify "is named" says "^$work/net.S, $work/net.h$"
@@ -36,7 +36,8 @@ verify "in C++" sh -c "printf '#include \"net.h\"\nint main() { return net_blob[
 
 # The path is as -o had it; a macro names another.
 verify "in a folder with an odd name" call 0 $network -o "$odd/net.morsel" --c "$odd/net.S"
-verify "is found" "${CC:-cc}" -c "$odd/net.S" -o "$work/odd.o"
+verify "is found" "${CC:-cc}" -std=c11 -c "$odd/net.S" -o "$work/odd.o"
+command -v clang >/dev/null && verify "by clang, too" clang -std=c11 -Werror -c "$odd/net.S" -o "$work/odd_clang.o"
 verify "has the same bytes" sh -c "objcopy -O binary -j .rodata.net_blob '$work/odd.o' '$work/odd.bin' && cmp '$work/odd.bin' '$work/net.morsel'"
 mv "$work/net.morsel" "$work/moved.morsel"
 verify "is an error where the blob is gone" sh -c "! ${CC:-cc} -c '$work/net.S' -o '$work/gone.o'"

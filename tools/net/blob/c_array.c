@@ -146,11 +146,11 @@ static void put_source(FILE *out, const uint8_t *blob, size_t bytes, const char 
     fprintf(out, "\n};\n");
 }
 
-/* A path as a string of the assembler, and of the preprocessor before it. */
+/* A path as a string of the assembler, and of the preprocessor before it, to which two question marks and a slash would be a backslash. */
 static void put_string(FILE *out, const char *path) {
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)path; *c; c++)
-        if (*c == '"' || *c == '\\' || *c < ' ' || *c == 127) fprintf(out, "\\%03o", *c);
+        if (*c == '"' || *c == '\\' || *c == '?' || *c < ' ' || *c == 127) fprintf(out, "\\%03o", *c);
         else fputc(*c, out);
     fputc('"', out);
 }
