@@ -88,6 +88,7 @@ bool onnx_infer_einsum(struct onnx_context *c) {
     for (int i = 0; i < 128; i++) dims[i] = -1;
     for (int i = 0; i < e.operands; i++) {
         const struct onnx_shape *x = onnx_in(c, i);
+        if (c->node->inputs[i]->type != c->node->inputs[0]->type) return onnx_bad(c, "its inputs have different types");
         if ((int)strlen(e.in[i]) != x->rank) return onnx_bad(c, "'%s' does not name the %d dimensions of input %d", e.in[i], x->rank, i);
         for (int d = 0; d < x->rank; d++) {
             int64_t *dim = &dims[(int)e.in[i][d]];

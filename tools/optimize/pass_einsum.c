@@ -127,6 +127,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_is(node, "Einsum") || node->folded || node->inputs[0]->type != ONNX_FLOAT) return false;
     if (!onnx_einsum_read(node, &p.e, &why)) return false;
     if (p.e.operands == 1) return !node->inputs[0]->constant && change_one(g, node, &p.e);
+    if (node->inputs[1]->type != ONNX_FLOAT) return false;
     if (!read_product(node, &p) || strlen(p.letters[STACKED]) + 2 > ONNX_MAX_RANK || !has_room(g, node)) return false;
     strcat(strcat(strcat(left, p.letters[STACKED]), p.letters[LEFT]), p.letters[SUMMED]);
     strcat(strcat(strcat(right, p.letters[STACKED]), p.letters[SUMMED]), p.letters[RIGHT]);
