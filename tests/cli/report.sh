@@ -70,6 +70,13 @@ check "report of a float network of free sizes" 1 "give it with --dim height=NUM
 check "which are given" 0 "layers beside float" report "$work/sides.morsel" tests/cli/free_sides.onnx --dim height=32 --dim width=32 -o "$work/a.html" --runs 1
 check "report of a smaller size beside float" 2 "goes without FLOAT.onnx" report "$work/sides.morsel" tests/cli/free_sides.onnx --variant 1 -o "$work/b.html"
 check "report of a cut network" 0 "layers beside float" report "$work/q.morsel" $small --output-node add --data $pictures -o "$work/a.html" --runs 1
+# --- names of nodes and values, of the network and of files: "stem", a node that all drawings name, becomes as many letters of markup
+LC_ALL=C sed 's/stem/<p">/g' $small >"$work/<i title=\"x\">.onnx"
+verify "a network whose names are hostile" call 0 quantize "$work/<i title=\"x\">.onnx" --data $pictures --picture $rule -o "$work/n<i \">.morsel"
+check "report of it" 0 "layers beside float" report "$work/n<i \">.morsel" "$work/<i title=\"x\">.onnx" -o "$work/a.html" --runs 1
+verify "its page" page "$work/a.html" '<p">' '<i title="x">.onnx' 'n<i ">.morsel'
+verify "no name is markup" sh -c "! grep -q '<p\"\\|<i title\\|<i \">' '$work/a.html'"
+verify "nor in the drawing of memory" sh -c "$morsel inspect '$work/n<i \">.morsel' --plan '$work/p.svg' && grep -q '&#60;p&#34;' '$work/p.svg' && ! grep -q '<p\"' '$work/p.svg'"
 
 # --- what is written
 verify "nothing was" absent "$work/b.html"
