@@ -38,6 +38,10 @@ quantize 1 "there are 4 labels, and output 1 has scores of 3" --answer $spots/an
 name_of="a rule that would be written over"
 rule '{"kind": "embedding"}'
 quantize 2 "answer.json would be written over" --answer "$work/answer.json" -o "$work/answer.json"
+name_of="anchors that would be written over"
+rule "$(cat $spots/answer.json)"
+quantize 2 "anchors.npy would be written over: it holds anchors" --answer "$work/answer.json" -o "$work/anchors.npy"
+verify "they stay" cmp $spots/anchors.npy "$work/anchors.npy"
 verify "nothing was written" sh -c "! ls '$work'/x.morsel"
 
 # --- boxes

@@ -19,6 +19,7 @@ struct answer_rule {
     uint32_t layout;       /* of maps: 1: channels first, 2: last, 0: not stated */
     char head[16];         /* as it is called there */
     struct npy anchors;    /* float32 [candidates, 4]; no data: none */
+    char *anchors_path;    /* their file; NULL: there is none */
 };
 
 /* False: `failure` says what is wrong and where, in one line that names the file. Goes with answer_rule_free() in either case. */

@@ -194,21 +194,22 @@ static bool check_blob(const struct conversion *c, struct failure *failure) {
 bool conversion_reads(const struct conversion *c, const char *path) {
     for (size_t i = 0; c->graph && i < c->graph->file_count; i++)
         if (file_same(path, c->graph->files[i])) return true;
-    return false;
+    return file_same(path, c->answer.anchors_path);
 }
 
-static bool weights_stay(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
+static bool sources_stay(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
     for (size_t i = 0; i < CONVERSION_WRITTEN; i++)
         if (conversion_reads(c, conversion_written(call, c, i)))
-            return failure_set(failure, STATUS_CALL, "%s would be written over: it holds weights of %s; name another output",
-                               conversion_written(call, c, i), call->input);
+            return failure_set(failure, STATUS_CALL, "%s would be written over: it holds %s of %s; name another output",
+                               conversion_written(call, c, i),
+                               file_same(conversion_written(call, c, i), c->answer.anchors_path) ? "anchors" : "weights", call->input);
     return true;
 }
 
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     if (!read_sizes(call, c, failure)) return false;
     c->graph = conversion_open(call, &c->report, failure);
-    return c->graph && weights_stay(call, c, failure) && rules_read(call, c, failure) && bind_first(call, c, failure) &&
+    return c->graph && rules_read(call, c, failure) && sources_stay(call, c, failure) && bind_first(call, c, failure) &&
            rules_fit(call, c, failure);
 }
 

@@ -70,7 +70,7 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 enum { CONVERSION_WRITTEN = BLOB_C_COUNT + 2 };
 const char *conversion_written(const struct conversion_call *call, const struct conversion *c, size_t index);
 
-/* Whether weights of the network that was read come from this file. */
+/* Whether weights of the network that was read, or the anchors of its answer rule, come from this file. */
 bool conversion_reads(const struct conversion *c, const char *path);
 
 /* The graph of the file, cut where the call says so: nothing is inferred yet. */
