@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes as a picture rule and as an answer rule (JSON), and that beside outputs. Links the tool's files and libcjson.
+ * Bytes as a picture rule and as an answer rule (JSON), and that beside outputs. Rules may name files of anchors: sound ones, of other
+ * shapes and types, and cut off. Links the tool's files and libcjson.
  *
  *     fuzz_rule [--runs N] [--seconds N] [--seed N] [RULE.json...]        (driver.c has the rest of the command line)
  */
@@ -10,6 +11,38 @@
 #include "tools/samples/rules/picture_rule.h"
 
 #include <stdlib.h>
+
+static unsigned long long with_anchors;
+
+int fuzz_report(unsigned long long runs) {
+    printf("   %llu rules came with anchors\n", with_anchors);
+    return runs < 1000 || with_anchors > 0;
+}
+
+enum { ANCHORS = 6, NUMBERS = 9 * 4 };
+
+/* The paths of files of anchors. */
+static const char *anchors(uint32_t which) {
+    static const char *const heads[ANCHORS] = {"{'descr': '<f4', 'fortran_order': False, 'shape': (9, 4), }",
+                                               "{'descr': '<f4', 'fortran_order': True, 'shape': (9, 4), }",
+                                               "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }",
+                                               "{'descr': '<f8', 'fortran_order': False, 'shape': (9, 2), }",
+                                               "{'descr': '<f4', 'fortran_order': False, 'shape': (36,), }",
+                                               "{'descr': '<f4', 'fortran_order': False, 'shape': (90, 4), }"};
+    static char paths[ANCHORS][32];
+    char start[129];
+    float numbers[NUMBERS];
+    if (*paths[which]) return paths[which];
+    fuzz_fill(numbers, sizeof numbers, which);
+    snprintf(start, sizeof start, "\x93NUMPY\x01%c%c%c%-117s\n", 0, 118, 0, heads[which]);
+    int file = memfd_create("anchors", 0);
+    if (file < 0 || write(file, start, 128) != 128 || write(file, numbers, sizeof numbers) != (ssize_t)sizeof numbers) {
+        perror("memfd");
+        exit(3);
+    }
+    snprintf(paths[which], sizeof paths[which], "/proc/self/fd/%d", file);
+    return paths[which];
+}
 
 static size_t seed_answer_rule(uint64_t *state, uint8_t *bytes, size_t capacity) {
     static const char *const heads[] = {"yolov5", "yolov8", "yolov10", "ssd", "retinaface", "x"};
@@ -21,10 +54,13 @@ static size_t seed_answer_rule(uint64_t *state, uint8_t *bytes, size_t capacity)
                                        "\"order\": \"yx\"",
                                        "\"variances\": [0.1, 0.2]",
                                        "\"background\": false",
-                                       "\"anchors\": \"/dev/null\""};
+                                       "\"anchors\": \"/dev/null\"",
+                                       "\"background\": true"};
+    char named[64];
+    snprintf(named, sizeof named, "\"anchors\": \"%s\"", anchors(fuzz_below(state, ANCHORS)));
     int length = snprintf((char *)bytes, capacity, "{\"kind\": \"%s\", \"head\": \"%s\", \"threshold\": %u.5, \"iou\": 0.%u, %s}",
                           fuzz_below(state, 4) ? "detections" : "classes", heads[fuzz_below(state, 6)], fuzz_below(state, 2),
-                          fuzz_below(state, 100), more[fuzz_below(state, 9)]);
+                          fuzz_below(state, 100), fuzz_below(state, 3) ? more[fuzz_below(state, 10)] : named);
     return length < 0 ? 0 : (size_t)length;
 }
 
@@ -66,12 +102,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct answer_rule answer;
     bool read = answer_rule_read(as_file(bytes, size), &answer, &failure);
     for (uint32_t k = 0; read && k < 6; k++) {
-        const struct answer_network network = {outputs + k, 6 - k, 8 * k, 8, k};
+        const struct answer_network network = {outputs + k, 6 - k, 8 * (5 - k), 8, k};
         uint32_t *words = NULL;
         size_t count;
         *failure.text = 0;
         if (answer_rule_fit(&answer, &network, &words, &count, &failure)) {
-            if (count < sizeof(struct morsel_blob_answer) / 4 || words[3] >= 6 - k) abort();
+            size_t behind = count - sizeof(struct morsel_blob_answer) / 4;
+            if (count < sizeof(struct morsel_blob_answer) / 4 || words[3] >= 6 - k || behind != 4 * (size_t)words[6]) abort();
+            with_anchors += words[6] > 0;
         } else if (!*failure.text) abort();
         free(words);
     }
