@@ -12,6 +12,7 @@ folders=
 here=$(uname -m)
 export MORSEL="${MORSEL:-build/morsel}" MAKE_NETWORKS="${MAKE_NETWORKS:-build/tests/determinism/make_networks}"
 unset MAKEFLAGS MAKELEVEL MFLAGS MORSEL_CPU
+export CCACHE_DISABLE=1 # which gives an object back without its call graph
 
 fail() {
     echo "FAIL $1"
