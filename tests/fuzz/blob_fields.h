@@ -156,7 +156,7 @@ static struct morsel_blob_sums *fields_sums(struct fields *f, uint32_t *kind) {
     struct fields_table t = fields_section(f, 2);
     if (!t.count) return NULL;
     const struct morsel_blob_step *step = (const void *)fields_word(f, &t, fields_below(f, t.count), 0);
-    if (step->kind >= MORSEL_STEP_KIND_COUNT || !morsel_kinds[step->kind]->sums) return NULL;
+    if (step->kind - 1 >= MORSEL_STEP_KIND_COUNT - 1 || !morsel_kinds[step->kind]->sums) return NULL;
     *kind = step->kind;
     return (void *)fields_at(f, step->parameters + morsel_kinds[step->kind]->sums, sizeof(struct morsel_blob_sums) / 4);
 }
