@@ -145,10 +145,16 @@ void prove_trails(uint32_t m) {
     s.offset = (wide)x.offset - y.offset + ((wide)r.stride * reader.stage_lead - r.pad) * s.row;
     prove_assert(room(&s, low + 1) >= 0);
     prove_assert(room(&s, last) >= 0);
-    prove_assert(room(&s, m) == room(&s, low + 1) + (m - (low + 1)) * (s.rows * s.row - written));
-    prove_assert(room(&s, m) == room(&s, last) - (last - (wide)m) * (s.rows * s.row - written));
-    if (s.rows * s.row >= written) prove_assert((m - (low + 1)) * (s.rows * s.row - written) >= 0);
-    else prove_assert((last - (wide)m) * (s.rows * s.row - written) <= 0);
-    prove_assert(room(&s, m) >= 0);
+    wide more = (m - (low + 1)) * (s.rows * s.row - written), less = (last - (wide)m) * (s.rows * s.row - written), at, first, behind;
+    prove_any(&at);
+    prove_any(&first);
+    prove_any(&behind);
+    prove_assume(at == room(&s, m) & first == room(&s, low + 1) &
+                 behind == room(&s, last)); /* names: the solver need not see the products */
+    prove_assert(at == first + more);
+    prove_assert(at == behind - less);
+    if (s.rows * s.row >= written) prove_assert(more >= 0);
+    else prove_assert(less <= 0);
+    prove_assert(at >= 0);
     prove_assert(y.offset + m * written <= x.offset + (next > 0 ? next : 0) * s.row);
 }
