@@ -57,7 +57,7 @@ fails "eval of a folder" eval "$work/color.morsel" "$work/set" --threads 2
 fails "eval of CIFAR-10" eval "$work/color.morsel" "$work/cifar.bin" --json
 fails "eval in float" eval $small "$work/cifar.bin" --picture $rule --labels $labels
 # Times differ from call to call: what is written is not held against another.
-fails report report "$work/color.morsel" --data "$work/set" -o "$work/r.html" --runs 2
+fails report report "$work/color.morsel" --data "$work/set" -o "$work/r.html" --runs 2 --json
 fails "report beside float" report "$work/q.morsel" $small --data "$work/data_sound.npy" -o "$work/r.html" --runs 2 --json
 # Each of these calls goes on behind what the one before it wrote of the table.
 fails "run --csv" run "$work/color.morsel" "$work/set" --csv "$work/t.csv" --threads 2
