@@ -17,6 +17,7 @@ verify "and nothing is written" test ! -e "$work/too_long.morsel"
 # --- what no blob can say is refused, and what it says opens
 verify "a pool whose windows begin behind its input" call_says "the_node .MaxPool.*pads" 1 "$work/behind_pads.onnx" -o "$work/behind.morsel"
 verify "a product whose scales are too far apart" call_says "the_node .MatMul.*scales are too far apart" 1 "$work/denormal.onnx" -o "$work/denormal.morsel"
+verify "a NaN that is added to one channel of bytes" call 0 tests/cli/nan_term.onnx -o "$work/nan.morsel"
 verify "are no blobs" test ! -e "$work/behind.morsel" -a ! -e "$work/denormal.morsel"
 verify "pads as an input, none, count; as an attribute they are of before" call_says "layers +0" 0 "$work/two_pads.onnx" -o "$work/two_pads.morsel"
 verify "and the blob opens" sh -c "$morsel inspect '$work/two_pads.morsel' >/dev/null"

@@ -34,9 +34,11 @@ static bool is_on_line(const struct meaning *m, const struct net_buffer *in, con
 
 static bool is_line(const struct meaning *m, const struct net_buffer *in, const struct net_buffer *out, const void *table,
                     const struct limits *limits) {
-    for (uint32_t c = 0; c < m->table_channels; c++)
+    for (uint32_t c = 0; c < m->table_channels; c++) {
+        if (!isfinite(m->line_scale[c]) || !isfinite(m->line_offset[c])) return false; /* a table may hold what a NaN becomes */
         for (uint32_t b = 0; b < 256; b++)
             if (!is_on_line(m, in, out, table, limits, c, b)) return false;
+    }
     return true;
 }
 
