@@ -77,7 +77,7 @@ static void store_floats(const struct morsel_part256 *part, size_t at, const __m
     }
     for (size_t i = 0; i < 7; i++) {
         const size_t to = at + (i < part->last ? i : part->last);
-        const float *line = part->lines + 2 * to;
+        const float *line = part->lines ? part->lines + 2 * to : NULL;
         const __m256i less = part->lines ? _mm256_mullo_epi32(sum, _mm256_set1_epi32(morsel_found_zero(line))) : _mm256_setzero_si256();
         const __m256 m = part->lines ? _mm256_mul_ps(multiplier, _mm256_set1_ps(line[0])) : multiplier;
         __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(sums[i], less)), m);
