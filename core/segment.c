@@ -85,8 +85,23 @@ struct walk {
     int64_t unit, step, first; /* of pixel `begin`, or of the last one where mirrored */
 };
 
+/* n / d by bits: 32-bit machines have no division of 64 bits of their own. d is from 1 to 2^63. */
+static uint64_t divided(uint64_t n, uint64_t d, uint64_t *rest) {
+    uint64_t quotient = 0;
+    *rest = 0;
+    for (int bit = 63; bit >= 0; bit--) {
+        *rest = *rest << 1 | (n >> bit & 1);
+        quotient <<= 1;
+        if (*rest < d) continue;
+        *rest -= d;
+        quotient |= 1;
+    }
+    return quotient;
+}
+
 static uint64_t divided_up(uint64_t n, uint64_t d) {
-    return (n + d - 1) / d;
+    uint64_t rest;
+    return divided(n + d - 1, d, &rest);
 }
 
 /*
@@ -115,11 +130,11 @@ struct place {
 };
 
 static struct place place_at(const struct walk *w, int64_t at) {
-    struct place p = {at / w->unit, at % w->unit};
-    if (p.rest < 0) {
-        p.rest += w->unit;
-        p.whole--;
-    }
+    uint64_t rest, whole = divided(at < 0 ? 0 - (uint64_t)at : (uint64_t)at, (uint64_t)w->unit, &rest);
+    struct place p = {(int64_t)whole, (int64_t)rest};
+    if (at >= 0) return p;
+    p.whole = -p.whole - (p.rest > 0);
+    if (p.rest) p.rest = w->unit - p.rest;
     return p;
 }
 

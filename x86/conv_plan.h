@@ -51,7 +51,4 @@ void morsel_conv_by_fc(const struct morsel_conv_args *a, const uint8_t *const *r
 /* Whether a window fits that, with a large enough room. */
 int morsel_conv_fits_fc(const struct morsel_conv_args *a);
 
-/* Why neither the tiles nor, if `by_fc`, the matrix product take it; NULL: they do. */
-const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc);
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which rows of a matrix product go through the tiles of convolutions, and what is prefetched meanwhile. */
 #include "fc_rows.h"
-#include "conv_plan.h"
 
 /* Weights of fewer bytes stay in the caches from run to run, and those that more rows use come in time by themselves. */
 enum { PREFETCH_BYTES = 65536, PREFETCH_ROWS = 256 };

@@ -60,13 +60,17 @@ morsel_conv_has_tiles_fn morsel_conv_has_tiles_avx2; /* those of AVX-VNNI, too *
 morsel_conv_has_tiles_fn morsel_conv_has_tiles_avx512vnni;
 
 /* One row of pixels that the tiles take. lines: scale and zero point of each pixel, as struct morsel_fc_args has them, or NULL. */
-morsel_fc_fn morsel_fc_few_avx2, morsel_fc_few_avxvnni, morsel_fc_few_avx512vnni; /* of few rows */
 typedef void morsel_conv_lines_fn(const struct morsel_conv_args *args, const uint8_t *const *row, const float *lines);
 morsel_conv_lines_fn morsel_conv_lines_avx2, morsel_conv_lines_avxvnni, morsel_conv_lines_avx512vnni;
+
+/* Products of few rows. */
+morsel_fc_fn morsel_fc_few_avx2, morsel_fc_few_avxvnni, morsel_fc_few_avx512vnni;
 
 /* The sum of n bytes ^ flip. */
 uint32_t morsel_sum_bytes_avx2(const uint8_t *x, uint32_t n, uint8_t flip);
 
+/* Why neither the tiles nor, if `by_fc`, the matrix product take it; NULL: they do. */
+const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc);
 morsel_refusal_fn morsel_conv_refusal_avx2, morsel_conv_refusal_avxvnni, morsel_conv_refusal_avx512vnni;
 morsel_refusal_fn morsel_depthwise_refusal_avx2, morsel_depthwise_refusal_avxvnni, morsel_depthwise_refusal_avx512vnni;
 morsel_refusal_fn morsel_matmul_refusal_avx2;

@@ -131,7 +131,7 @@ writer run "sum.npy minus.npy" run "$work/two.morsel" --input "a=$work/a2.npy" -
 
 # --- stdout that is full or closed, as text and as JSON; a file that may not grow
 for given in "convert $work/small.onnx -o $work/x.morsel" "quantize $small $sound -o $work/x.morsel" "compare $small $work/small.morsel" \
-    "edit $work/small.morsel -o $work/x.morsel --set version=3" "run $work/color.morsel $work/red.ppm" "run $small --input $work/data_two.npy" "bench $work/color.morsel --runs 1" \
+    "edit $work/small.morsel -o $work/edited.morsel --set version=3" "run $work/color.morsel $work/red.ppm" "run $small --input $work/data_two.npy" "bench $work/color.morsel --runs 1" \
     "eval $work/color.morsel $work/cifar.bin" "report $work/color.morsel -o $work/x.html --runs 1" "inspect $work/small.morsel" "inspect $small --optimized" "--help" "--version" "--help=verbs"; do
     for more in "" --json; do
         case $given$more in --*--json) continue ;; esac

@@ -102,6 +102,7 @@ for verb in $($morsel --help=verbs); do
         case $verb in
         convert) echo "-o $work/b.morsel" ;; quantize) echo "--data $work/data_sound.npy -o $work/b.morsel" ;;
         compare) echo "$work/color.morsel" ;; run) echo "--input $work/a.npy" ;; eval) echo "$work" ;;
+        edit) echo "-o $work/b.morsel --set a=b" ;;
         embed) echo "$work/red.ppm -o $work/e.npy" ;; report) echo "-o $work/r.html" ;; esac)
     tame "$verb: no such option" 2 "$verb" "--$evil"
     $morsel "$verb" --help | grep -q -- '--cpu' && tame "$verb: no such value" 2 "$verb" "$work/color.morsel" --cpu "$evil"

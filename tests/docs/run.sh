@@ -37,6 +37,7 @@ furnish() { # FOLDER
     cp models/cifar10/network.onnx "$1/food.onnx"
     cp models/cifar10/picture.json "$1/rule.json"
     cp models/cifar10/labels.txt "$1/labels.txt"
+    sed 's/.*/ein &/' models/cifar10/labels.txt >"$1/german.txt"
     cp models/cifar10/pictures/cat.ppm "$1/photo.ppm"
     cp models/cifar10/pictures/cat.ppm "$1/photo.jpg" # the tool looks into a file, not at its name
     cp tests/cli/float_small.onnx "$1/food_float.onnx"

@@ -37,7 +37,7 @@ static void floats_of_integers_are_computed_in_floats(void **state) {
 static void each_integer_becomes_one_float(void **state) {
     (void)state;
     enum { SUMS = 40 };
-    char text[40 * SUMS] = INTEGERS, from[8] = "i", to[8];
+    char text[80 * SUMS] = INTEGERS, from[16] = "i", to[16];
     for (int k = 0; k < SUMS; k++) {
         snprintf(to, sizeof to, "s%d", k);
         sprintf(text + strlen(text), "%s %s %s > %s; ", k % 2 ? "Sub" : "Add", from, from, to);

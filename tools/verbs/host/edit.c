@@ -255,7 +255,7 @@ int verb_edit(int argc, char **argv) {
         .count = sizeof list / sizeof *list,
         .examples = {{"morsel edit food.morsel -o food.morsel --set version=3 --set licence=MIT", "read by morsel_metadata()"},
                      {"morsel edit food.morsel -o essen.morsel --labels german.txt", "the same classes in other words"},
-                     {"morsel edit food.morsel -o food.morsel --picture \"\"", "without its picture rule"}},
+                     {"morsel edit food.morsel -o bare.morsel --picture \"\"", "without its picture rule"}},
     };
     int count = options_parse(&options, argc, argv);
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;

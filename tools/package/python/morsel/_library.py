@@ -21,13 +21,13 @@ class Model(ctypes.Structure):
 
 class Options(ctypes.Structure):
     _fields_ = [("size", c_uint32), ("flags", c_uint32), ("cpu_mask", c_uint32), ("tasks", c_uint32), ("parallel_for", c_void_p),
-                ("parallel_ctx", c_void_p), ("barrier", c_void_p)]
+                ("parallel_ctx", c_void_p), ("barrier", c_void_p), ("fast", c_void_p), ("fast_bytes", c_size_t)]
 
 
 class Session(ctypes.Structure):
     _fields_ = [("model", c_void_p), ("arena", c_void_p), ("steps", c_void_p), ("step_count", c_uint32), ("cpu", c_uint32),
                 ("bands", c_uint32), ("spare_bytes", c_uint32), ("band_bytes", c_uint32), ("options", Options), ("watch", c_void_p),
-                ("watch_ctx", c_void_p), ("tell", c_void_p), ("reserve", c_void_p * 7)]
+                ("watch_ctx", c_void_p), ("tell", c_void_p), ("fast", c_void_p), ("behind", c_void_p), ("reserve", c_void_p * 3)]
 
 
 class View(ctypes.Structure):
