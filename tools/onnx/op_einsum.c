@@ -47,7 +47,7 @@ static void implied(struct onnx_einsum *e, int dots) {
     e->out[n] = 0;
 }
 
-bool onnx_einsum_read(const struct onnx_node *node, struct onnx_einsum *e, const char **why) {
+static bool read_equation(const struct onnx_node *node, struct onnx_einsum *e, const char **why) {
     const char *at = onnx_attribute_string(node, "equation", "");
     int most_dots = 0;
     e->operands = 0;
@@ -77,14 +77,18 @@ bool onnx_einsum_read(const struct onnx_node *node, struct onnx_einsum *e, const
     return at && !*at;
 }
 
+bool onnx_einsum_read(const struct onnx_node *node, struct onnx_einsum *e, const char **why) {
+    if (!read_equation(node, e, why)) return false;
+    *why = e->operands == 1 ? "its equation is of 1 operand" : "its equation is of 2 operands";
+    return node->input_count == e->operands && onnx_input(node, 0) && onnx_input(node, e->operands - 1);
+}
+
 bool onnx_infer_einsum(struct onnx_context *c) {
     struct onnx_einsum e;
     struct onnx_shape y = {.rank = 0};
     int64_t dims[128];
     const char *why;
     if (!onnx_einsum_read(c->node, &e, &why)) return onnx_bad(c, "%s", why);
-    if (c->node->input_count != e.operands || !onnx_input(c->node, e.operands - 1))
-        return onnx_bad(c, "its equation is of %d operands", e.operands);
     for (int i = 0; i < 128; i++) dims[i] = -1;
     for (int i = 0; i < e.operands; i++) {
         const struct onnx_shape *x = onnx_in(c, i);

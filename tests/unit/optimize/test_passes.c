@@ -352,6 +352,20 @@ static void sums_by_letters_are_products(void **state) {
     check_numbers(13, "7", "Einsum x x > y equation@i,j->ji", 1, 0.5F);
 }
 
+/* Behind a shape that nobody knows an Einsum is not refused before it is read. */
+static void sums_without_their_operands_stay(void **state) {
+    (void)state;
+    static const char *const texts[] = {"u > y equation@ab,bc->ac", "u - > y equation@ab,bc->ac", "u x > y equation@ab->ba"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[100] = "Nonesuch x > u; Einsum ";
+        struct onnx_graph *g = network(13, "4,4", strcat(text, texts[i]));
+        graph_optimize(g, NULL);
+        assert_int_equal(g->node_count, 2);
+        assert_string_equal(g->nodes[1]->op, "Einsum");
+        onnx_free(g);
+    }
+}
+
 static double dot(int left, int right, int along, int count) {
     double sum = 0;
     for (int k = 0; k < count; k++) sum += (double)some_number(left + k) * (double)some_number(right + k * along);
@@ -468,6 +482,7 @@ int main(void) {
         cmocka_unit_test(padding_that_counts_is_kept),
         cmocka_unit_test(maxima_become_pools),
         cmocka_unit_test(sums_by_letters_are_products),
+        cmocka_unit_test(sums_without_their_operands_stay),
         cmocka_unit_test(products_of_constants_are_constants),
         cmocka_unit_test(copies_of_weights_have_room),
         cmocka_unit_test(constants_that_are_written_have_room),
