@@ -45,8 +45,7 @@ static struct onnx_value *as_float(struct onnx_graph *g, struct onnx_node *befor
 static void pass_on(struct onnx_graph *g, struct onnx_node *cast, const struct onnx_node *node, int numbers) {
     struct onnx_value **inputs = onnx_alloc(g, (size_t)node->input_count * sizeof(void *));
     for (int i = 0; i < node->input_count; i++) {
-        const bool number = (i < numbers || node->inputs[i] == node->inputs[0]) && node->inputs[i];
-        inputs[i] = number ? as_float(g, cast, node->inputs[i]) : node->inputs[i];
+        inputs[i] = i < numbers && node->inputs[i] ? as_float(g, cast, node->inputs[i]) : node->inputs[i];
     }
     edit_become(g, cast, node->op, node->domain, inputs, node->input_count);
     cast->opset = node->opset;

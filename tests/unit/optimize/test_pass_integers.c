@@ -53,6 +53,17 @@ static void each_integer_becomes_one_float(void **state) {
     onnx_free(g);
 }
 
+static void indices_stay_integers(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(17, "4,6", INTEGERS "Gather i i > j; Cast j > y to:1");
+    graph_optimize(g, NULL);
+    const struct onnx_node *last = g->nodes[g->node_count - 1];
+    assert_true(graph_is(last, "Gather"));
+    assert_int_equal(last->inputs[0]->type, ONNX_FLOAT);
+    assert_int_equal(last->inputs[1]->type, ONNX_INT64);
+    onnx_free(g);
+}
+
 /* The float executor has most of it in integers, too: x runs from -4 to 4. */
 static void numbers_stay_what_they_are(void **state) {
     (void)state;
@@ -104,6 +115,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_of_integers_are_computed_in_floats),
         cmocka_unit_test(each_integer_becomes_one_float),
+        cmocka_unit_test(indices_stay_integers),
         cmocka_unit_test(numbers_stay_what_they_are),
         cmocka_unit_test(conditions_come_in_as_numbers),
     };
