@@ -251,7 +251,7 @@ static uint64_t place_best(struct layout *l, struct slice **order, uint32_t coun
     }
     uint32_t state = 1;
     bool more = count > 1 && best.total != TOO_MUCH;
-    for (uint32_t i = 0; i < tries && more && best.total > l->bound && l->work < PLACE_WORK; i++) {
+    for (uint32_t i = 0; i < tries && more && best.total > l->bound && l->work < l->most; i++) {
         memcpy(order, kept, count * sizeof *order);
         for (uint32_t k = 0; k <= i % 3; k++) {
             state = state * 1664525u + 1013904223u;
@@ -338,7 +338,7 @@ static void set_heir(struct slice *parent, struct slice *heir) {
 /* Slices that inherit bind others far from their own time; each that the arena is smaller without is placed by itself. */
 static void part_heirs(struct layout *l) {
     uint64_t best = place_slices(l, 0);
-    for (uint32_t i = 0; i < l->net->buffer_count && best > l->bound && l->work < PLACE_WORK; i++) {
+    for (uint32_t i = 0; i < l->net->buffer_count && best > l->bound && l->work < l->most; i++) {
         struct slice *heir = l->slices[i].heir;
         if (!heir) continue;
         set_heir(&l->slices[i], NULL);
@@ -360,7 +360,7 @@ static void drop_parted(struct layout *l) {
 static uint64_t place_all(struct layout *l) {
     uint32_t count = l->net->buffer_count + l->net->step_count;
     uint64_t whole = place_slices(l, PLACE_TRIES);
-    if (whole <= l->bound || l->work >= PLACE_WORK) return whole;
+    if (whole <= l->bound || l->work >= l->most) return whole;
     struct slice *kept = net_alloc(l->net, (count + 1) * sizeof *kept);
     memcpy(kept, l->slices, count * sizeof *kept);
     part_heirs(l);
@@ -385,12 +385,18 @@ static uint32_t offset_of(const struct slice *slice, uint32_t slots, uint64_t sl
     return slots + (slice->fast ? (uint32_t)slow : 0) + slice->offset;
 }
 
+/* A file of a few KB is planned in the time that such a file may take. */
+static uint64_t most_work(const struct net *net) {
+    const uint64_t weights = net->parameter_count;
+    return weights >= (PLACE_WORK_MOST - PLACE_WORK) / PLACE_WORK_WEIGHT ? PLACE_WORK_MOST : PLACE_WORK + weights * PLACE_WORK_WEIGHT;
+}
+
 /* Groups within `room`, and the places. */
 static bool plan_within(struct net *net, uint32_t room, uint64_t *cut_peak) {
     find_lifetimes(net);
     *cut_peak = plan_groups(net, room);
     uint32_t slots = net->step_count * MORSEL_FORMAT_STEP_SLOT, count = net->buffer_count + net->step_count + 1;
-    struct layout l = {net, net_alloc(net, count * sizeof *l.slices), net_alloc(net, count * sizeof *l.order), 0, 0};
+    struct layout l = {net, net_alloc(net, count * sizeof *l.slices), net_alloc(net, count * sizeof *l.order), 0, 0, most_work(net)};
     find_slices(&l);
     l.bound = fullest_step(&l);
     uint64_t slow = part_fast(&l, place_all(&l));

@@ -133,7 +133,7 @@ uint32_t plan_choose_fast(struct layout *l, struct slice **order, uint32_t count
         if (try_order(&c, order)) memcpy(best, order, count * sizeof *order);
     }
     uint32_t state = 1;
-    for (uint32_t i = 0; i < PLACE_TRIES && c.traffic && l->work < PLACE_WORK; i++) {
+    for (uint32_t i = 0; i < PLACE_TRIES && c.traffic && l->work < l->most; i++) {
         memcpy(order, best, count * sizeof *order);
         for (uint32_t k = 0; k <= i % 3; k++) {
             state = state * 1664525u + 1013904223u;

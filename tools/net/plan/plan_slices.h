@@ -21,7 +21,8 @@ struct layout {
     struct net *net;
     struct slice *slices, **order;
     uint64_t bound; /* bytes that no placement goes below */
-    uint64_t work;  /* comparisons so far */
+    uint64_t work;  /* comparisons of two slices so far */
+    uint64_t most;  /* of them, after which no more orders are tried */
 };
 
 /* What is placed, by the steps at which it is alive: up to where there is no free byte, and where the highest slice ends. */
@@ -30,7 +31,10 @@ struct skyline {
 };
 
 #define PLACE_TRIES 2000u
-#define PLACE_WORK 200000000u /* comparisons of two slices after which no more orders are tried: half a second */
+/* Comparisons: a fiftieth of a second, up to half a second for a network of a million weights. */
+#define PLACE_WORK 4000000u
+#define PLACE_WORK_WEIGHT 200u
+#define PLACE_WORK_MOST 200000000u
 
 struct traffic_step;
 struct traffic_step plan_traffic(const struct net_step *step);
