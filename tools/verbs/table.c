@@ -261,6 +261,8 @@ bool table_run(struct table *table, struct failure *failure) {
     table->records = must_calloc(table->pictures->count, sizeof *table->records);
     if (!check_files(table, failure) || !open_network(table, failure) || !table_journal_open(table, failure)) return false;
     find_waiting(table);
+    const size_t taken = table->pictures->count - table->waiting_count;
+    if (taken) message_notice("%s: goes on behind %zu of %zu pictures", table->journal_path, taken, table->pictures->count);
     if (!open_workers(table, failure)) return false;
     const size_t runs = (table->waiting_count + table->batch - 1) / table->batch;
     const double start = clock_seconds();

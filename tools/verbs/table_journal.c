@@ -2,7 +2,6 @@
 /* Keeps the records of a table that is not whole yet. The first line says what they were made with. */
 #include "tools/base/arena.h"
 #include "tools/base/file.h"
-#include "tools/base/message.h"
 #include "tools/base/text.h"
 #include "tools/verbs/table.h"
 #include <errno.h>
@@ -107,18 +106,14 @@ static char *first_line(const struct table *table) {
 }
 
 /* Gives each picture the record that names it; one that tells of a failure is made again. */
-static size_t deal(struct table *table, struct old_record *old, size_t count) {
-    size_t taken = 0;
+static void deal(struct table *table, struct old_record *old, size_t count) {
     if (count) qsort(old, count, sizeof *old, by_field);
     for (size_t i = 0; count && i < table->pictures->count; i++) {
         char *field = table_field(table->pictures->list[i]);
         const struct old_record key = {.text = field, .field = strlen(field)}, *found = bsearch(&key, old, count, sizeof key, by_field);
         free(field);
-        if (!found) continue;
-        table->records[i] = must_have(strndup(found->text, found->bytes), found->bytes);
-        taken++;
+        if (found) table->records[i] = must_have(strndup(found->text, found->bytes), found->bytes);
     }
-    return taken;
 }
 
 /* The bytes of a journal of ours that are sound: 0 where it is another's. Its records go to the pictures that they name. */
@@ -137,8 +132,7 @@ static size_t take_over(struct table *table, const struct file_bytes *bytes, con
         }
         old[count++] = record;
     }
-    const size_t taken = deal(table, old, count);
-    if (taken) message_notice("%s: goes on behind %zu of %zu pictures", table->journal_path, taken, table->pictures->count);
+    deal(table, old, count);
     free(old);
     return at;
 }
