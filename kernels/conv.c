@@ -10,6 +10,8 @@ struct job {
     uint32_t row_k;  /* weights of a row of taps, with their padding */
     uint32_t blocks; /* of sixteen outputs in a group */
     uint32_t beside; /* taps of a row that stand side by side in the picture and in the weights */
+    uint32_t outs;   /* of a group */
+    size_t step;     /* elements from pixel to pixel of the output */
 };
 
 /* `beside` taps from row ky, column kx of a window that starts at column `left`: what is inside the picture and in k .. k + n. */
@@ -67,20 +69,18 @@ static const int8_t *find_weights(const struct morsel_product *p, uint32_t outpu
 
 static void store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
     const struct job *j = p->args;
-    const struct morsel_window *w = &j->args->window;
-    size_t pixel = (size_t)j->y * w->out_w + line;
-    size_t first = pixel * morsel_y_step(w, morsel_element_bytes(&j->args->y.qparams)) + j->group * (w->out_c / j->args->groups) + output;
+    size_t pixel = (size_t)j->y * j->args->window.out_w + line, first = pixel * j->step + j->group * j->outs + output;
     morsel_store_sums(&j->args->y, first, n, sums, &j->args->channels, channel_of(j, output));
 }
 
 void morsel_conv_rows_c(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    struct job job = {.args = a, .rows = rows, .y = y, .depth = w->in_c / a->groups};
-    uint32_t outs = w->out_c / a->groups;
+    struct job job = {.args = a, .rows = rows, .y = y, .depth = w->in_c / a->groups, .outs = w->out_c / a->groups};
     job.row_k = (w->kernel_w * job.depth + 3) / 4 * 4;
-    job.blocks = (outs + 15) / 16;
+    job.blocks = (job.outs + 15) / 16;
+    job.step = morsel_y_step(w, morsel_element_bytes(&a->y.qparams));
     job.beside = a->groups == 1 && w->dilation_w == 1 ? w->kernel_w : 1;
-    const struct morsel_product p = {&job,    n * w->out_w, w->kernel_h * job.row_k, 0, outs, take_windows, take_weights, store,
+    const struct morsel_product p = {&job,    n * w->out_w, w->kernel_h * job.row_k, 0, job.outs, take_windows, take_weights, store,
                                      a->room, find_weights};
     for (; job.group < a->groups; job.group++) morsel_multiply(&p);
 }

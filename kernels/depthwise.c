@@ -2,6 +2,8 @@
 /* Depthwise convolution in plain C: one filter for each channel, sixteen channels at a time. */
 #include "product.h"
 
+#include <stdbool.h>
+
 /* Sums of pixels in a room that has as much, and on the stack: there it may be that of a task of a microcontroller. */
 enum { PIXELS = 32, STACK_TAPS = MORSEL_ROOMY_STACK ? 64 : 25, STACK_PIXELS = MORSEL_ROOMY_STACK ? 32 : 2 };
 
@@ -31,27 +33,42 @@ static void take_weights(struct job *j) {
     }
 }
 
-/* Where the inputs of each tap of a pixel stand: n readable bytes. */
-static void find_taps(struct job *j, const uint8_t **taps, const uint8_t *const *rows, uint32_t ox) {
-    const struct morsel_window *w = &j->args->window;
-    uint32_t step = morsel_x_step(w), ky = j->first % w->kernel_h;
-    uint32_t ix = ox * w->stride_w + j->first / w->kernel_h * w->dilation_w - w->pad_left; /* left of the picture: huge */
-    for (uint32_t t = 0; t < j->taps; ky = 0, ix += w->dilation_w)
-        for (; ky < w->kernel_h && t < j->taps; ky++, t++) taps[t] = ix < w->in_w ? rows[ky] + (size_t)ix * step + j->channel : j->padding;
+/* |x - zero| and |w - zero| are at most 255. */
+static inline int32_t product(uint8_t x, int16_t w, uint8_t flip, int16_t zero) {
+    return (int16_t)((x ^ flip) - zero) * w;
 }
 
-/* |x - zero| and |w - zero| are at most 255. */
 static inline void add_tap(int32_t *restrict acc, const uint8_t *restrict x, const int16_t *restrict w, uint8_t flip, int16_t zero,
                            uint32_t n) {
-    for (uint32_t o = 0; o < n; o++) acc[o] += (int16_t)((x[o] ^ flip) - zero) * w[o];
+    MORSEL_VECTORS_OF(8)
+    for (uint32_t o = 0; o < n; o++) acc[o] += product(x[o], w[o], flip, zero);
 }
 
-static void add_taps(const struct job *j, uint32_t *restrict sums, const uint8_t *const *taps) {
+/* Three in one go, which sums wait for once. */
+static inline void add_three_taps(int32_t *restrict acc, const uint8_t *restrict x0, const uint8_t *restrict x1, const uint8_t *restrict x2,
+                                  int16_t (*restrict w)[16], uint8_t flip, int16_t zero, uint32_t n) {
+    MORSEL_VECTORS_OF(8)
+    for (uint32_t o = 0; o < n; o++)
+        acc[o] += product(x0[o], w[0][o], flip, zero) + product(x1[o], w[1][o], flip, zero) + product(x2[o], w[2][o], flip, zero);
+}
+
+/* n channels of the pixel whose rows of taps these are, in column ox. Beside the picture, also left of it where ix is huge, is padding. */
+static inline void add_taps(const struct job *j, uint32_t *restrict sums, const uint8_t *const *rows, uint32_t ox, uint32_t n) {
+    const struct morsel_window *w = &j->args->window;
     uint8_t flip = (uint8_t)j->args->x.qparams.sign_flip;
     int16_t zero = (int16_t)j->args->x.qparams.zero;
     int32_t acc[16] = {0};
-    for (uint32_t t = 0; j->n == 16 && t < j->taps; t++) add_tap(acc, taps[t], j->weights[t], flip, zero, 16);
-    for (uint32_t t = 0; j->n != 16 && t < j->taps; t++) add_tap(acc, taps[t], j->weights[t], flip, zero, j->n);
+    uint32_t step = morsel_x_step(w), ky = j->first % w->kernel_h;
+    uint32_t ix = ox * w->stride_w + j->first / w->kernel_h * w->dilation_w - w->pad_left;
+    for (uint32_t t = 0; t < j->taps; ky = 0, ix += w->dilation_w) {
+        bool inside = ix < w->in_w;
+        size_t at = (size_t)ix * step + j->channel;
+        for (; ky + 3 <= w->kernel_h && t + 3 <= j->taps; ky += 3, t += 3) {
+            const uint8_t *x0 = inside ? rows[ky] + at : j->padding, *x1 = inside ? rows[ky + 1] + at : j->padding;
+            add_three_taps(acc, x0, x1, inside ? rows[ky + 2] + at : j->padding, j->weights + t, flip, zero, n);
+        }
+        for (; ky < w->kernel_h && t < j->taps; ky++, t++) add_tap(acc, inside ? rows[ky] + at : j->padding, j->weights[t], flip, zero, n);
+    }
     for (uint32_t o = 0; o < 16; o++) sums[o] += (uint32_t)acc[o];
 }
 
@@ -60,14 +77,16 @@ static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
     const struct morsel_conv_args *a = j->args;
     const struct morsel_window *w = &a->window;
     uint32_t all = w->kernel_h * w->kernel_w;
-    const uint8_t *taps[STACK_TAPS];
     memset(j->sums, 0, count * sizeof j->sums[0]);
     for (j->first = 0; j->first < all; j->first += j->taps) {
         j->taps = all - j->first < j->most_taps ? all - j->first : j->most_taps;
         if (!first || all > j->most_taps) take_weights(j);
+        uint32_t oy = first / w->out_w, ox = first % w->out_w;
         for (uint32_t i = 0; i < count; i++) {
-            find_taps(j, taps, j->rows + (size_t)((first + i) / w->out_w) * w->kernel_h, (first + i) % w->out_w);
-            add_taps(j, j->sums[i], taps);
+            const uint8_t *const *at = j->rows + (size_t)oy * w->kernel_h;
+            if (j->n == 16) add_taps(j, j->sums[i], at, ox, 16);
+            else add_taps(j, j->sums[i], at, ox, j->n);
+            if (++ox == w->out_w) ox = 0, oy++;
         }
     }
     uint32_t step = morsel_y_step(w, morsel_element_bytes(&a->y.qparams));

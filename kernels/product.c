@@ -12,8 +12,9 @@ struct size {
 /* On the stack: where there is nothing but plain C, it may be that of a task of a microcontroller. */
 enum { LINES = MORSEL_ROOMY_STACK ? 24 : 4, TAPS = 64 };
 
-/* The first one that fits the room, else the last one. Taps are multiples of 8, and at most 256. */
-static const struct size sizes[] = {{32, 256, 4096}, {32, 128, 2048}, {16, 128, 1024}, {8, 64, 512}, {LINES, TAPS, LINES *TAPS}};
+/* The first one that fits the room, else the last one; the very first is for few taps. Taps are multiples of 8, and at most 256. */
+static const struct size sizes[] = {{56, 64, 4096},  {32, 256, 4096}, {32, 128, 2048},
+                                    {16, 128, 1024}, {8, 64, 512},    {LINES, TAPS, LINES *TAPS}};
 
 enum { SMALLEST = sizeof sizes / sizeof *sizes - 1 };
 
@@ -44,31 +45,30 @@ void morsel_widen(int16_t *restrict to, const uint8_t *restrict x, uint32_t n, c
     for (; n < 16 && i < n; i++) to[i] = (int16_t)((x[i] ^ flip) - zero);
 }
 
+static inline void widen_weights(int16_t *restrict to, const int8_t *restrict w, const int16_t *restrict zeros) {
+    MORSEL_VECTORS_OF(8)
+    for (uint32_t j = 0; j < 16; j++) to[j] = (int16_t)(w[j] - zeros[j]);
+}
+
 void morsel_take_weights(int16_t *restrict to, const int8_t *restrict w, uint32_t taps, uint32_t n, const int32_t *zero) {
-    int16_t zeros[16] = {0}, wide[16];
+    int16_t zeros[16] = {0};
     uint32_t k = 0;
     for (uint32_t j = 0; zero && j < 16; j++) zeros[j] = (int16_t)zero[j / 4];
     for (; k < n && k < taps; k += 4, w += 64) {
-        for (uint32_t j = 0; j < 16; j++) wide[j] = (int16_t)(w[j] - zeros[j]);
-        memcpy(to + k, wide, 8);
-        memcpy(to + n + k, wide + 4, 8);
-        memcpy(to + 2 * n + k, wide + 8, 8);
-        memcpy(to + 3 * n + k, wide + 12, 8);
+        int16_t wide[16];
+        widen_weights(wide, w, zeros);
+        for (uint32_t c = 0; c < 4; c++) memcpy(to + (size_t)c * n + k, wide + 4 * c, 8);
     }
     for (uint32_t c = 0; k < n && c < 4; c++) memset(to + c * n + k, 0, (n - k) * sizeof *to);
 }
 
-/* Two lines with four outputs. A product is at most 255 * 255, so that the sum of 256 of them fits. */
-static void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, const int16_t *x, const int16_t *x1, const int16_t *w,
-                         size_t n) {
+/* Two lines with four outputs. A product is at most 255 * 255, so that the sum of 256 of them fits. Inlined, gcc lacks registers. */
+static __attribute__((noinline)) void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, const int16_t *x, const int16_t *x1,
+                                                   const int16_t *w, size_t n) {
     const int16_t *w1 = w + n, *w2 = w1 + n, *w3 = w2 + n;
     int32_t a = 0, a1 = 0, a2 = 0, a3 = 0, b = 0, b1 = 0, b2 = 0, b3 = 0;
-    n &= ~(size_t)7;                                                  /* it is such a multiple, and compilers may know */
-#if defined(__clang__) && (defined(__SSE2__) || defined(__aarch64__)) /* else it fills half of a vector */
-#if !__has_feature(undefined_behavior_sanitizer)                      /* whose checks leave no vectors: then the hint is an error */
-#pragma clang loop vectorize_width(8) interleave_count(1)
-#endif
-#endif
+    n &= ~(size_t)7; /* it is such a multiple, and compilers may know */
+    MORSEL_VECTORS_OF(8)
     for (size_t k = 0; k < n; k++) {
         a += x[k] * w[k];
         a1 += x[k] * w1[k];
@@ -158,6 +158,7 @@ void morsel_multiply(const struct morsel_product *p) {
     int16_t lines[LINES * TAPS], weights[4 * TAPS];
     struct tile tile = {sums, lines, weights};
     const struct size *s = sizes;
+    s += p->taps > s->taps;
     while (s < sizes + SMALLEST && bytes_of(s) > p->room.bytes) s++;
     if (s < sizes + SMALLEST) {
         tile.sums = (void *)p->room.data;

@@ -41,6 +41,7 @@ static inline uint8_t byte_of(float v, const struct steps *s) {
 void morsel_store_steps(const struct morsel_output *y, size_t i, uint32_t n, const float *v, int32_t zero) {
     uint8_t bytes[LANES];
     const struct steps s = steps_of(y, zero);
+    MORSEL_VECTORS_OF(16)
     for (uint32_t o = 0; o < LANES; o++) bytes[o] = byte_of(v[o], &s);
     copy_bytes((uint8_t *)y->data + i, bytes, n);
 }
@@ -50,6 +51,7 @@ static void store_bytes(const struct morsel_output *y, size_t i, uint32_t n, con
                         const float *restrict multiplier) {
     uint8_t bytes[LANES];
     const struct steps s = steps_of(y, y->qparams.zero);
+    MORSEL_VECTORS_OF(16)
     for (uint32_t o = 0; o < LANES; o++) bytes[o] = byte_of((float)morsel_signed(sums[o] + (uint32_t)bias[o]) * multiplier[o], &s);
     copy_bytes((uint8_t *)y->data + i, bytes, n);
 }

@@ -30,6 +30,16 @@ _Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic must be done in float: wi
 #endif
 _Static_assert(FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53, "IEEE floats");
 
+/* In front of a loop: clang makes vectors of so many elements, where it would stop at four or unroll the loop first. Checks and profiles
+ * may leave no vectors, which is no fault. */
+#if defined(__clang__) && (defined(__SSE2__) || defined(__aarch64__))
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define MORSEL_PRAGMA(text) _Pragma(#text)
+#define MORSEL_VECTORS_OF(n) MORSEL_PRAGMA(clang loop vectorize_width(n) interleave_count(1) unroll(disable))
+#else
+#define MORSEL_VECTORS_OF(n)
+#endif
+
 /* |v| <= 2^22 */
 static inline int32_t morsel_round(float v) {
     float shifted = v + 12582912.0f; /* 1.5 * 2^23 = 0x4b400000 */

@@ -95,7 +95,7 @@ campaign:  ## every fuzzer under libFuzzer, with and without sanitizers, and a t
 	@$(sub) fuzz-programs
 	@$(sub) $(call campaign_build,fast,$$(clang -print-resource-dir)/lib/linux/libclang_rt.fuzzer-$$(uname -m).a -lstdc++,-O2 -g1 \
 	    -fsanitize-coverage=inline-8bit-counters$(comma)pc-table $(UNCOUNTED))
-	@$(sub) $(call campaign_build,sanitize,-fsanitize=fuzzer,$(SANITIZE) -fsanitize=fuzzer-no-link $(UNCOUNTED) -Wno-pass-failed)
+	@$(sub) $(call campaign_build,sanitize,-fsanitize=fuzzer,$(SANITIZE) -fsanitize=fuzzer-no-link $(UNCOUNTED))
 	@python3 tests/fuzz/campaign.py $(CAMPAIGN)
 
 .PHONY: oss-fuzz
