@@ -13,6 +13,7 @@
 
 #define CHUNK (MORSEL_ROOMY_STACK ? 192u : 48u) /* bytes of a row that are summed at once, on the stack: whole pixels */
 #define COLOR_BITS 13
+#define YUV_PIXELS (MORSEL_ROOMY_STACK ? 32u : 16u) /* on the stack, too */
 
 struct job {
     const struct morsel_picture_plan *plan;
@@ -46,10 +47,10 @@ static uint8_t luma(uint32_t red, uint32_t green, uint32_t blue) {
 }
 
 /* Cut at 0 and at 255 without a branch: sums are below 2^23, so that a shift leaves the sign alone. */
-static uint8_t to_color(int32_t sum) {
+static inline uint32_t to_color(int32_t sum) {
     int32_t value = (sum + (1 << (COLOR_BITS - 1))) >> COLOR_BITS;
     value &= ~(value >> 16);
-    return (uint8_t)(value | (255 - value) >> 16);
+    return (uint32_t)(value | (255 - value) >> 16) & 255;
 }
 
 /* Where a row's luminance and chroma begin. */
@@ -67,22 +68,49 @@ static struct yuv_row yuv_row_at(const struct morsel_source *s, uint32_t y) {
     return at;
 }
 
-/* Row y of a frame of Y and chroma, pixels x .. x + n - 1, in RGB or in gray. Chroma is weighed once for the pixels that share it. */
+/* Pixels side by side: what compilers make vectors of. The one in front may be the second of two that share chroma. */
+struct yuv_pixels {
+    int16_t y[YUV_PIXELS], u[YUV_PIXELS + 2], v[YUV_PIXELS + 2];
+    uint32_t rgb[YUV_PIXELS]; /* red + 256 * green + 65536 * blue */
+};
+
+/* The first `pairs` chroma values, each for two pixels. */
+static void take_chroma(int16_t *to, const uint8_t *from, size_t step, uint32_t pairs) {
+    for (uint32_t k = 0; k < pairs; k++, from += step) to[2 * k] = to[2 * k + 1] = (int16_t)(*from - 128);
+}
+
+/* `second`: 1 where the first pixel is the second of two. */
+static void make_rgb(struct yuv_pixels *p, const struct color *c, uint32_t second) {
+    const int16_t *u = p->u + second, *v = p->v + second;
+    const int32_t black = c->black * c->y;
+    for (uint32_t i = 0; i < YUV_PIXELS; i++) {
+        int32_t bright = p->y[i] * c->y - black;
+        uint32_t red = to_color(bright + v[i] * c->red_v), blue = to_color(bright + u[i] * c->blue_u);
+        p->rgb[i] = red | to_color(bright + v[i] * c->green_v + u[i] * c->green_u) << 8 | blue << 16;
+    }
+}
+
+/* In RGB each pixel's fourth byte is written over by the next; what computes is little-endian. */
+static void put_rgb(const uint32_t *rgb, uint32_t n, uint32_t channels, uint8_t *out) {
+    for (uint32_t i = 0; channels == 1 && i < n; i++) out[i] = luma(rgb[i] & 255, rgb[i] >> 8 & 255, rgb[i] >> 16);
+    for (uint32_t i = 0; channels == 3 && i < n - 1; i++, out += 3) memcpy(out, rgb + i, 4);
+    if (channels == 3) memcpy(out, rgb + n - 1, 3);
+}
+
+/* Row y of a frame of Y and chroma, pixels x .. x + n - 1, in RGB or in gray. */
 static void take_yuv(const struct morsel_source *s, uint32_t y, uint32_t x, uint32_t n, uint32_t channels, uint8_t *out) {
-    const struct color *c = &colors[s->colors];
     struct yuv_row row = yuv_row_at(s, y);
-    for (uint32_t i = x; i < x + n;) {
-        size_t at = (i + s->odd_x) / 2 * row.step;
-        int32_t blue = row.u[at] - 128, red = row.v[at] - 128, black = c->black * c->y;
-        int32_t r = c->red_v * red - black, g = c->green_v * red + c->green_u * blue - black, b = c->blue_u * blue - black;
-        uint32_t end = i + 2 - (i + s->odd_x) % 2;
-        if (end > x + n) end = x + n;
-        for (; i < end; i++, out += channels) {
-            int32_t bright = row.y[i] * c->y;
-            uint8_t rgb[3] = {to_color(bright + r), to_color(bright + g), to_color(bright + b)};
-            if (channels == 1) *out = luma(rgb[0], rgb[1], rgb[2]);
-            else memcpy(out, rgb, sizeof rgb);
-        }
+    struct yuv_pixels p = {.y = {0}};
+    for (uint32_t end = x + n, some; x < end; x += some) {
+        uint32_t second = (x + s->odd_x) % 2;
+        size_t at = (x + s->odd_x) / 2 * row.step;
+        some = end - x < YUV_PIXELS ? end - x : YUV_PIXELS;
+        for (uint32_t i = 0; i < some; i++) p.y[i] = row.y[x + i];
+        take_chroma(p.u, row.u + at, row.step, (second + some + 1) / 2);
+        take_chroma(p.v, row.v + at, row.step, (second + some + 1) / 2);
+        make_rgb(&p, &colors[s->colors], second);
+        put_rgb(p.rgb, some, channels, out);
+        out += some * channels;
     }
 }
 

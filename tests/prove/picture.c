@@ -239,7 +239,7 @@ void prove_picture_color(int32_t sum) {
     prove_bits();
     prove_assume(sum > -(1 << 23) & sum < 1 << 23);
     int32_t nearest = (sum + 4096) >> 13;
-    prove_assert(to_color(sum) == (nearest < 0 ? 0 : nearest > 255 ? 255 : nearest));
+    prove_assert((int32_t)to_color(sum) == (nearest < 0 ? 0 : nearest > 255 ? 255 : nearest));
 }
 
 /* Each row of a plane lies in its bytes. */
