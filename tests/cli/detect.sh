@@ -42,6 +42,7 @@ name_of="anchors that would be written over"
 rule "$(cat $spots/answer.json)"
 quantize 2 "anchors.npy would be written over: it holds anchors" --answer "$work/answer.json" -o "$work/anchors.npy"
 verify "they stay" cmp $spots/anchors.npy "$work/anchors.npy"
+check "anchors under a drawing" 2 "draw .*anchors.npy would be written over: it is read" run $spots/network.onnx $spots/pictures/spots.ppm --picture $spots/picture.json --answer "$work/answer.json" --draw "$work/anchors.npy"
 verify "nothing was written" sh -c "! ls '$work'/x.morsel"
 
 # --- boxes

@@ -116,6 +116,16 @@ check "an ONNX file" 1 "of an ONNX file a blob is made first" edit $spots/networ
 head -c 9000 "$work/full.morsel" >"$work/cut.morsel"
 check "a blob that is cut" 1 "cut.morsel: " edit "$work/cut.morsel" -o "$work/x.morsel" --set a=b
 check "labels that would be written over" 2 "labels.txt would be written over" edit "$work/full.morsel" -o "$work/labels.txt" --labels "$work/labels.txt"
+cp $spots/answer.json $spots/anchors.npy "$work/"
+check "anchors, too" 2 "anchors.npy would be written over: it holds anchors" edit "$work/bare.morsel" -o "$work/anchors.npy" --answer "$work/answer.json"
+verify "they stay" cmp $spots/anchors.npy "$work/anchors.npy"
+cp "$work/full.morsel" "$work/kept.morsel"
+check "the blob by its array" 2 "kept.morsel would be written over: it is read" edit "$work/kept.morsel" -o "$work/x.morsel" --set a=b --c "$work/kept.morsel"
+verify "it stays" cmp "$work/full.morsel" "$work/kept.morsel"
+check "one file by two names" 2 "-o and --c name the same file" edit "$work/full.morsel" -o "$work/x.morsel" --set a=b --c "$work/./x.morsel"
+mkfifo "$work/anchors.pipe"
+sed 's/anchors.npy/anchors.pipe/' $spots/answer.json >"$work/waits.json"
+check "anchors in a pipe" 1 "anchors.pipe: it is no plain file" edit "$work/full.morsel" -o "$work/x.morsel" --answer "$work/waits.json"
 check "an output in ONNX" 2 "is a blob, not ONNX" edit "$work/full.morsel" -o "$work/x.onnx" --set a=b
 check "a folder that is not there" 2 "cannot write .*x.morsel" edit "$work/full.morsel" -o "$work/none/x.morsel" --set a=b
 verify "nothing was written" absent "$work/x.morsel"

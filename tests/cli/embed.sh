@@ -51,5 +51,9 @@ check "embed without an output" 2 "an output are wanted" embed "$work/text.morse
 printf '{"tokenizer": "vocab.txt", "max_length": 6}' >"$work/rule.json"
 check "a text rule for a network without token ids" 1 "no input 'input_ids'" convert models/cifar10/network.onnx -o "$work/x.morsel" --text "$work/rule.json"
 check "pooling without vectors of tokens" 1 "pooling wants vectors of tokens" convert models/cifar10/network.onnx -o "$work/x.morsel" --text "$work/text.json"
+check "an output over the tokenizer" 2 "vocab.txt would be written over: it holds the tokenizer" convert tests/cli/tokens.onnx -o "$work/vocab.txt" --dim sequence=8 --text "$work/text.json"
+mkfifo "$work/pipe"
+printf '{"tokenizer": "pipe", "max_length": 6}' >"$work/waits.json"
+check "a tokenizer in a pipe" 1 "pipe: it is no plain file" convert tests/cli/tokens.onnx -o "$work/x.morsel" --dim sequence=8 --text "$work/waits.json"
 check "an output over the text rule" 2 "would be written over" convert tests/cli/tokens.onnx -o "$work/text.json" --text "$work/text.json"
 exit $status

@@ -55,8 +55,13 @@ check "without pictures" 2 "nothing to run on" run "$net" --csv "$work/x.csv"
 check "with --output" 2 "csv is for pictures, without" run "$net" "$work/set" --csv "$work/x.csv" --output "$work/y.npy"
 check "over a picture" 2 "would be written over" run "$net" "$work/set" --csv "$work/set/red.ppm"
 check "over the network" 2 "would be written over" run "$net" "$work/set" --csv "$net"
+cp models/cifar10/picture.json "$work/rule.json"
+check "over the rule" 2 "would be written over" run models/cifar10/network.onnx "$work/set" --picture "$work/rule.json" --csv "$work/rule.json"
 check "in no folder" 2 "cannot write" run "$net" "$work/set" --csv "$work/nowhere/x.csv"
 check "of a network without classes" 1 "no picture rule" run "$work/bytes.morsel" "$work/set" --csv "$work/x.csv"
+mkfifo "$work/set/pipe.ppm"
+check "a pipe in a folder keeps nobody waiting" 0 "[0-9] pictures" run "$net" "$work/set" --csv "$work/piped.csv"
+rm "$work/set/pipe.ppm" "$work/piped.csv"
 verify "leaves nothing behind" sh -c "! ls '$work'/x.csv* '$work'/*.partial"
 
 # --- stopped, and called again: the second picture keeps the tool waiting, as nobody writes to that pipe

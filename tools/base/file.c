@@ -70,6 +70,12 @@ bool file_read(const char *path, size_t most, struct file_bytes *out, struct fai
     return done;
 }
 
+bool file_is_plain(const char *path, struct failure *failure) {
+    struct stat status;
+    return stat(path, &status) || S_ISREG(status.st_mode) ||
+           failure_set(failure, STATUS_INPUT, "cannot read %s: it is no plain file", path);
+}
+
 /* 0 or an errno. */
 static int read_part(int fd, uint64_t from, uint8_t *out, size_t size, size_t *got) {
     while (*got < size) {
@@ -100,11 +106,29 @@ void file_free(struct file_bytes *bytes) {
     bytes->size = 0;
 }
 
+static bool is_one(const struct stat *x, const struct stat *y) {
+    return x->st_dev == y->st_dev && x->st_ino == y->st_ino;
+}
+
+/* Whether files that are not there yet would be one: of one name in one folder. */
+static bool same_place(const char *a, const char *b) {
+    struct stat x, y;
+    const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
+    if (strcmp(end_a ? end_a + 1 : a, end_b ? end_b + 1 : b) != 0) return false;
+    char *in_a = strndup(end_a ? a : "./", end_a ? (size_t)(end_a - a) + 1 : 2),
+         *in_b = strndup(end_b ? b : "./", end_b ? (size_t)(end_b - b) + 1 : 2);
+    bool same = in_a && in_b && !stat(in_a, &x) && !stat(in_b, &y) && is_one(&x, &y);
+    free(in_a);
+    free(in_b);
+    return same;
+}
+
 bool file_same(const char *a, const char *b) {
     struct stat x, y;
     if (!a || !b) return false;
     if (!strcmp(a, b)) return true;
-    return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    if (stat(a, &x)) return errno == ENOENT && stat(b, &y) && errno == ENOENT && same_place(a, b);
+    return !stat(b, &y) && S_ISREG(x.st_mode) && is_one(&x, &y);
 }
 
 static bool write_failed(const char *path, int code, struct failure *failure) {

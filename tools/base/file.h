@@ -19,7 +19,10 @@ void file_free(struct file_bytes *bytes);
 /* Reads up to `size` bytes from byte `from` on; `got` says how many there were, `whole` (may be NULL) how many the file has. */
 bool file_read_part(const char *path, uint64_t from, void *out, size_t size, size_t *got, uint64_t *whole, struct failure *failure);
 
-/* Whether two paths name one regular file, by whatever links, or are one text; false where one is NULL. */
+/* For a path that stands in a file: false where it names a pipe or a device, which may make whoever opens it wait. */
+bool file_is_plain(const char *path, struct failure *failure);
+
+/* Whether two paths name one regular file, by whatever links, or one that is not there yet, or are one text; false where one is NULL. */
 bool file_same(const char *a, const char *b);
 
 /*

@@ -65,12 +65,13 @@ static bool is_inside(const struct inside *inside, const struct stat *status) {
 /* Sorts the entries of a folder into files that are wanted and subfolders. */
 static bool list_folder(DIR *dir, const char *path, folder_wanted *wanted, struct folder_files *files, struct folder_files *folders,
                         struct failure *failure) {
+    struct stat status;
     for (struct dirent *entry; (entry = readdir(dir));) {
         char *name;
         if (entry->d_name[0] == '.') continue;
         if (asprintf(&name, "%s/%s", path, entry->d_name) < 0) return failure_memory(failure, strlen(path) + 256);
-        bool folder = folder_is(name);
-        if (!folder && !wanted(entry->d_name)) free(name);
+        bool known = !stat(name, &status), folder = known && S_ISDIR(status.st_mode);
+        if (!folder && (!wanted(entry->d_name) || (known && !S_ISREG(status.st_mode)))) free(name); /* who opens a pipe waits */
         else if (!add(folder ? folders : files, name, files->folders, failure)) return false;
     }
     return true;

@@ -41,7 +41,7 @@ void network_close(struct network *network) {
 bool network_reads(const struct network *network, const char *path) {
     const struct network_call *call = &network->call;
     return file_same(path, call->path) || file_same(path, call->picture) || file_same(path, call->labels) ||
-           (network->kind->reads && network->kind->reads(network, path));
+           file_same(path, call->answer) || (network->kind->reads && network->kind->reads(network, path));
 }
 
 const char *network_label(const void *network, uint32_t index) {

@@ -193,7 +193,7 @@ static bool answer(void *context, unsigned index, size_t task, struct failure *f
 /* --- All of them --- */
 
 static bool check_files(const struct table *table, struct failure *failure) {
-    bool read = file_same(table->path, table->call.path);
+    bool read = network_reads(&table->network, table->path);
     for (size_t i = 0; !read && i < table->pictures->count; i++) read = file_same(table->path, table->pictures->list[i]);
     if (read) return failure_set(failure, STATUS_CALL, "--csv %s would be written over: it is read as well", table->path);
     return file_can_write(table->path, failure);
@@ -202,7 +202,7 @@ static bool check_files(const struct table *table, struct failure *failure) {
 static bool open_network(struct table *table, struct failure *failure) {
     struct network *network = &table->network;
     char text[256];
-    if (!network_read(network, &table->call, failure) || !network_takes_pictures(network, failure) ||
+    if (!network_read(network, &table->call, failure) || !check_files(table, failure) || !network_takes_pictures(network, failure) ||
         !network_start(network, NULL, failure))
         return false;
     const struct listed *kind = listed_of(table);
@@ -259,7 +259,7 @@ static bool write_table(const struct table *table, struct failure *failure) {
 bool table_run(struct table *table, struct failure *failure) {
     pthread_mutex_init(&table->lock, NULL);
     table->records = must_calloc(table->pictures->count, sizeof *table->records);
-    if (!check_files(table, failure) || !open_network(table, failure) || !table_journal_open(table, failure)) return false;
+    if (!open_network(table, failure) || !table_journal_open(table, failure)) return false;
     find_waiting(table);
     const size_t taken = table->pictures->count - table->waiting_count;
     if (taken) message_notice("%s: goes on behind %zu of %zu pictures", table->journal_path, taken, table->pictures->count);

@@ -152,7 +152,7 @@ static bool float_reads(const struct network *network, const char *path) {
     const struct float_network *own = network->own;
     for (size_t i = 0; own->graph && i < own->graph->file_count; i++)
         if (file_same(path, own->graph->files[i])) return true;
-    return false;
+    return file_same(path, own->answer.rule.anchors_path);
 }
 
 static const char *float_label(const struct network *network, uint32_t index) {

@@ -108,7 +108,7 @@ static bool read_anchors(const char *rule, const cJSON *root, struct answer_rule
     int length = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - rule) + 1 : 0, rule, item->valuestring);
     if (length < 0 || (size_t)length >= sizeof path) return rule_wrong(failure, "the path of \"anchors\" is too long");
     if (!(out->anchors_path = strdup(path))) return failure_memory(failure, strlen(path));
-    if (!npy_read(path, &out->anchors, failure)) return false;
+    if (!file_is_plain(path, failure) || !npy_read(path, &out->anchors, failure)) return false;
     const struct npy *a = &out->anchors;
     bool fits = a->type == NPY_FLOAT32 && a->rank == 2 && a->dims[1] == 4 && a->dims[0] >= 1 && a->dims[0] <= UINT32_MAX / 64;
     char text[256];

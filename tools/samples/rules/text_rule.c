@@ -133,7 +133,8 @@ static bool read_rule(const char *path, const cJSON *root, struct text_rule *out
     if (!(out->tokenizer = beside(path, name->valuestring))) return failure_memory(failure, strlen(path));
     struct tokenizer tokenizer = {0};
     uint32_t length;
-    bool good = read_pooling(root, out, failure) && tokenizer_read(out->tokenizer, &tokenizer, failure);
+    bool good =
+        read_pooling(root, out, failure) && file_is_plain(out->tokenizer, failure) && tokenizer_read(out->tokenizer, &tokenizer, failure);
     if (good) good = read_length(root, &tokenizer, &length, failure) && text_rule_lay_out(&tokenizer, length, out, failure);
     tokenizer_free(&tokenizer);
     return good;

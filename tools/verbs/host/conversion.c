@@ -131,7 +131,7 @@ static bool files_differ(const struct conversion_call *call, const struct conver
     const char *read[] = {call->input, call->picture, call->text, call->answer, call->labels};
     for (size_t i = 0; i < CONVERSION_WRITTEN; i++) {
         const char *written = conversion_written(call, c, i);
-        for (int r = 0; r < 5; r++)
+        for (int r = call->in_place && written == call->output; r < 5; r++)
             if (file_same(written, read[r]))
                 return failure_set(failure, STATUS_CALL, "%s would be written over: it is read as well; name another output", read[r]);
         for (size_t k = 0; k < i; k++)
@@ -194,22 +194,25 @@ static bool check_blob(const struct conversion *c, struct failure *failure) {
 bool conversion_reads(const struct conversion *c, const char *path) {
     for (size_t i = 0; c->graph && i < c->graph->file_count; i++)
         if (file_same(path, c->graph->files[i])) return true;
-    return file_same(path, c->answer.anchors_path);
+    return file_same(path, c->answer.anchors_path) || file_same(path, c->text.tokenizer);
 }
 
-static bool sources_stay(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
-    for (size_t i = 0; i < CONVERSION_WRITTEN; i++)
-        if (conversion_reads(c, conversion_written(call, c, i)))
-            return failure_set(failure, STATUS_CALL, "%s would be written over: it holds %s of %s; name another output",
-                               conversion_written(call, c, i),
-                               file_same(conversion_written(call, c, i), c->answer.anchors_path) ? "anchors" : "weights", call->input);
+bool conversion_sources_stay(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
+    for (size_t i = 0; i < CONVERSION_WRITTEN; i++) {
+        const char *written = conversion_written(call, c, i), *what = "weights";
+        if (!conversion_reads(c, written)) continue;
+        if (file_same(written, c->answer.anchors_path)) what = "anchors";
+        if (file_same(written, c->text.tokenizer)) what = "the tokenizer";
+        return failure_set(failure, STATUS_CALL, "%s would be written over: it holds %s of %s; name another output", written, what,
+                           call->input);
+    }
     return true;
 }
 
 bool conversion_read(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     if (!read_sizes(call, c, failure)) return false;
     c->graph = conversion_open(call, &c->report, failure);
-    return c->graph && rules_read(call, c, failure) && sources_stay(call, c, failure) && bind_first(call, c, failure) &&
+    return c->graph && rules_read(call, c, failure) && conversion_sources_stay(call, c, failure) && bind_first(call, c, failure) &&
            rules_fit(call, c, failure);
 }
 

@@ -22,6 +22,7 @@ struct conversion_call {
     long batch, arena, arena_fast;
     bool strip, no_streaming, half, json;
     bool one_size; /* lists of --dim are refused */
+    bool in_place; /* the output may be the input */
 };
 
 struct conversion;
@@ -70,8 +71,11 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 enum { CONVERSION_WRITTEN = BLOB_C_COUNT + 2 };
 const char *conversion_written(const struct conversion_call *call, const struct conversion *c, size_t index);
 
-/* Whether weights of the network that was read, or the anchors of its answer rule, come from this file. */
+/* Whether weights of the network that was read, or what its rules name, anchors and the tokenizer, come from this file. */
 bool conversion_reads(const struct conversion *c, const char *path);
+
+/* Whether nothing that is written is one of these; asked when the rules are read. */
+bool conversion_sources_stay(const struct conversion_call *call, const struct conversion *c, struct failure *failure);
 
 /* The graph of the file, cut where the call says so: nothing is inferred yet. */
 struct onnx_graph *conversion_open(const struct conversion_call *call, struct onnx_report *report, struct failure *failure);

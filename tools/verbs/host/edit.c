@@ -160,12 +160,13 @@ static bool dress(struct edit *e, struct failure *failure) {
 static bool edit(struct edit *e, const char *input, struct failure *failure) {
     struct file_new files[CONVERSION_FILES];
     struct conversion *c = &e->c;
-    if (!conversion_check_files(&e->call, c, NULL, failure)) return false; /* the input may be written over */
     e->call.input = input;
-    if (!open_blob(e, failure)) return false;
+    e->call.in_place = true;
+    if (!conversion_check_files(&e->call, c, NULL, failure) || !open_blob(e, failure)) return false;
     take_out(e);
-    return rules_read(&e->call, c, failure) && text_fits(e, failure) && labels_fit(e, failure) && dress(e, failure) && c->blob &&
-           conversion_finish(&e->call, c, failure) && file_write_all(files, conversion_files(&e->call, c, files), failure);
+    return rules_read(&e->call, c, failure) && conversion_sources_stay(&e->call, c, failure) && text_fits(e, failure) &&
+           labels_fit(e, failure) && dress(e, failure) && c->blob && conversion_finish(&e->call, c, failure) &&
+           file_write_all(files, conversion_files(&e->call, c, files), failure);
 }
 
 /* --- What came of it --- */
