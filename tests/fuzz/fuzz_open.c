@@ -360,7 +360,9 @@ static uint8_t *dress(const struct morsel_model *model, size_t *bytes) {
     uint32_t count = morsel_variant_count(model), i = 0;
     uint8_t *again = NULL;
     if (count > VARIANTS_MOST) return NULL;
-    while (i < count && !morsel_open_variant(&variants[i], model, i, MORSEL_SKIP_CHECKSUM) && blob_extras_of(&variants[i], &extras[i])) i++;
+    while (i < count && !morsel_open_variant(&variants[i], model, i, MORSEL_SKIP_CHECKSUM) &&
+           blob_extras_of(&variants[i], count, &extras[i]))
+        i++;
     if (i == count) again = blob_dress(model->blob, model->blob_bytes, count, extras, bytes);
     for (uint32_t k = 0; k < count; k++) {
         free((void *)(uintptr_t)extras[k].labels);

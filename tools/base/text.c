@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8 read with suspicion. */
+/* UTF-8 read with suspicion; the hash of names. */
 #include "tools/base/text.h"
+#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 unsigned text_utf8_length(const unsigned char *s) {
     unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
@@ -73,4 +76,46 @@ char *text_close(struct text_stream *stream) {
         stream->text = NULL;
     }
     return stream->text;
+}
+
+/* --- Names --- */
+
+/*
+ * SipHash-1-3 with a key of this process: names that all meet in one slot, and cost the square of their number, cannot be chosen ahead.
+ * What is made of a file does not depend on it: tables are looked up, never read in their order.
+ */
+static uint64_t key[2];
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void make_key(void) {
+    if (getentropy(key, sizeof key)) key[0] = (uint64_t)(uintptr_t)malloc, key[1] = (uint64_t)(uintptr_t)&key; /* better than none */
+}
+
+static uint64_t turned(uint64_t x, int by) {
+    return x << by | x >> (64 - by);
+}
+
+static void mix(uint64_t v[4]) {
+    v[0] += v[1], v[1] = turned(v[1], 13) ^ v[0], v[0] = turned(v[0], 32);
+    v[2] += v[3], v[3] = turned(v[3], 16) ^ v[2];
+    v[0] += v[3], v[3] = turned(v[3], 21) ^ v[0];
+    v[2] += v[1], v[1] = turned(v[1], 17) ^ v[2], v[2] = turned(v[2], 32);
+}
+
+size_t text_hash(const char *name) {
+    pthread_once(&key_once, make_key);
+    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du, key[0] ^ 0x6c7967656e657261u,
+                     key[1] ^ 0x7465646279746573u};
+    size_t left = strlen(name);
+    uint64_t word = (uint64_t)left << 56, last = 0;
+    for (; left >= 8; left -= 8, name += 8) {
+        uint64_t eight;
+        memcpy(&eight, name, 8);
+        v[3] ^= eight, mix(v), v[0] ^= eight;
+    }
+    memcpy(&last, name, left);
+    word |= last;
+    v[3] ^= word, mix(v), v[0] ^= word, v[2] ^= 0xff;
+    mix(v), mix(v), mix(v);
+    return (size_t)(v[0] ^ v[1] ^ v[2] ^ v[3]);
 }

@@ -24,6 +24,9 @@ char *text_tame(char *text);
 /* As XML holds it: what steers becomes a blank, what is no UTF-8 or stands for nothing '?'. `lines`: ends of lines stay. */
 void text_put_xml(FILE *file, const char *text, bool lines);
 
+/* For tables of names, with a key of this process: which names meet in one slot cannot be chosen ahead. */
+size_t text_hash(const char *name);
+
 /* A stream into memory. That of open_memstream() loses bytes where memory ends, and tells nobody (glibc 2.36). */
 struct text_stream {
     FILE *file; /* NULL: there is no memory for it */

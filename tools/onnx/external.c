@@ -2,6 +2,7 @@
 /* Weights in a file of their own. A model names that file, so it is only followed inside the model's own folder. */
 #include "tools/onnx/internal.h"
 #include "tools/base/arena.h"
+#include "tools/base/text.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -71,7 +72,7 @@ static char *resolve(const Onnx__Tensor *tensor, const char *folder, const char 
 
 /* The slot where the path is or would be; the table is never full. */
 static const char **slot_of(const struct onnx_external *external, const char *path) {
-    size_t i = onnx_hash_name(path) & (external->slot_count - 1);
+    size_t i = text_hash(path) & (external->slot_count - 1);
     while (external->slots[i] && strcmp(external->slots[i], path)) i = (i + 1) & (external->slot_count - 1);
     return &external->slots[i];
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The graph's memory and names, and questions about shapes, types and constants. */
 #include "tools/base/half.h"
+#include "tools/base/text.h"
 #include "tools/onnx/internal.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ void onnx_free(struct onnx_graph *graph) {
 
 /* The slot where the name is or would be; the table is never full. */
 static struct onnx_value **slot_of(const struct onnx_names *names, const char *name) {
-    size_t i = onnx_hash_name(name) & (names->slot_count - 1);
+    size_t i = text_hash(name) & (names->slot_count - 1);
     while (names->slots[i] && strcmp(names->slots[i]->name, name)) i = (i + 1) & (names->slot_count - 1);
     return &names->slots[i];
 }

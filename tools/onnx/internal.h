@@ -69,7 +69,6 @@ static inline struct onnx_declared *onnx_declared(struct onnx_value *value) {
     return (struct onnx_declared *)value;
 }
 
-size_t onnx_hash_name(const char *name);
 struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name);
 /* The value of that name, made if it is new. */
 struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name);

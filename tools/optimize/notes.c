@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of readers and a set of names, made when they are first asked for. */
 #include "tools/optimize/notes.h"
+#include "tools/base/text.h"
 #include "tools/onnx/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ struct onnx_node *edit_next_reader(struct onnx_graph *g, struct onnx_value *valu
 
 /* The slot where the name is or would be; the table is never full. */
 static const char **slot_of(const struct onnx_node_names *names, const char *name) {
-    size_t i = onnx_hash_name(name) & (names->slot_count - 1);
+    size_t i = text_hash(name) & (names->slot_count - 1);
     while (names->slots[i] && strcmp(names->slots[i], name)) i = (i + 1) & (names->slot_count - 1);
     return &names->slots[i];
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -11,6 +12,15 @@
 #include "core/blob.h"
 #include "tests/unit/support/sample_blob.h"
 #include "tools/net/blob/blob.h"
+#include "tools/net/blob/pieces.h"
+
+static unsigned long long compared;
+
+int strcmp(const char *a, const char *b) {
+    compared++;
+    while (*a && *a == *b) a++, b++;
+    return (unsigned char)*a - (unsigned char)*b;
+}
 
 static void extras_free(struct blob_extras *extras) {
     free((void *)(uintptr_t)extras->labels);
@@ -24,7 +34,7 @@ static uint8_t *dressed(const struct blob *b, size_t *bytes) {
     struct morsel_model model;
     struct blob_extras extras;
     assert_int_equal(morsel_open(&model, b->bytes, b->count, 0), MORSEL_OK);
-    assert_true(blob_extras_of(&model, &extras));
+    assert_true(blob_extras_of(&model, 1, &extras));
     extras_free(&extras);
     extras.labels = labels;
     extras.label_count = 3;
@@ -47,7 +57,7 @@ static void labels_and_metadata_are_those_that_are_given(void **state) {
     assert_string_equal(morsel_metadata(&model, "licence"), "MIT");
     assert_int_equal(morsel_metadata_count(&model), 2);
     struct blob_extras extras;
-    assert_true(blob_extras_of(&model, &extras));
+    assert_true(blob_extras_of(&model, 1, &extras));
     uint8_t *again = blob_dress(blob, bytes, 1, &extras, &more);
     assert_int_equal(more, bytes);
     assert_memory_equal(again, blob, bytes);
@@ -71,7 +81,7 @@ static void labels_and_metadata_are_those_that_are_given(void **state) {
         (void)labels, (void)pairs; \
         __VA_ARGS__; \
         assert_int_equal(morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM), MORSEL_OK); \
-        assert_int_equal(blob_extras_of(&model, &extras), wanted); \
+        assert_int_equal(blob_extras_of(&model, 1, &extras), wanted); \
         extras_free(&extras); \
         free(blob); \
         free(b.bytes); \
@@ -94,9 +104,84 @@ static void a_text_rule_outside_is_refused(void **state) {
     TOLD(false, h->text = (struct morsel_blob_section){64, (uint32_t)bytes / 4});
 }
 
+/* Else each of 64 variants might have all of a blob for its records, and for each kind of them. */
+static void records_that_share_bytes_are_refused(void **state) {
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct blob b = sample();
+        size_t bytes, again_bytes;
+        uint8_t *blob = dressed(&b, &bytes), *again;
+        struct morsel_blob_header *h = (void *)blob;
+        struct morsel_model model;
+        struct blob_extras extras;
+        if (more) h->operands.count = ((uint32_t)bytes - h->operands.offset) / 4;
+        if (more) h->parameters.count = ((uint32_t)bytes - h->parameters.offset) / 4;
+        assert_int_equal(morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
+        assert_true(blob_extras_of(&model, 1, &extras));
+        again = blob_dress(blob, bytes, 1, &extras, &again_bytes);
+        assert_int_equal(again == NULL, more);
+        extras_free(&extras);
+        free(again);
+        free(blob);
+        free(b.bytes);
+    }
+}
+
+/* Variants have together what one has alone. */
+static void variants_share_the_room_of_names(void **state) {
+    (void)state;
+    for (uint32_t variants = 1; variants <= 64; variants *= 64) {
+        struct blob b = sample();
+        size_t bytes;
+        uint8_t *blob = dressed(&b, &bytes);
+        struct morsel_blob_header *h = (void *)blob;
+        struct morsel_model model;
+        struct blob_extras extras;
+        h->strings = (struct morsel_blob_section){h->data.offset, h->data.count};
+        memset(blob + h->strings.offset, 'a', h->strings.count);
+        blob[h->strings.offset] = blob[h->strings.offset + h->strings.count - 1] = 0;
+        h->labels.count = h->metadata.count = h->name = 0;
+        for (uint32_t i = 0; i < h->tensors.count; i++) ((struct morsel_blob_tensor *)(void *)(blob + h->tensors.offset))[i].name = 1;
+        for (uint32_t i = 0; i < h->steps.count; i++) ((struct morsel_blob_step *)(void *)(blob + h->steps.offset))[i].name = 1;
+        model = (struct morsel_model){.blob = blob, .blob_bytes = (uint32_t)bytes, .opened = MORSEL_OPENED};
+        assert_int_equal(blob_extras_of(&model, variants, &extras), variants == 1);
+        extras_free(&extras);
+        free(blob);
+        free(b.bytes);
+    }
+}
+
+/* As tables of names were made by. */
+static uint32_t fnv1a(const char *name) {
+    uint32_t h = 2166136261u;
+    for (; *name; name++) h = (h ^ (uint8_t)*name) * 16777619u;
+    return h;
+}
+
+static void names_chosen_to_meet_do_not(void **state) {
+    enum { MANY = 4096 };
+    struct strings strings = {0};
+    char name[16];
+    (void)state;
+    strings_start(&strings, MANY);
+    compared = 0;
+    for (unsigned i = 0, found = 0; found < MANY; i++) {
+        snprintf(name, sizeof name, "%x", i);
+        if (fnv1a(name) % (2 * MANY) >= 16) continue;
+        assert_true(strings_put(&strings, name));
+        found++;
+    }
+    print_message("%llu names compared\n", compared);
+    assert_in_range(compared, 1, MANY * MANY / 8);
+    strings_free(&strings);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(labels_and_metadata_are_those_that_are_given),
                                        cmocka_unit_test(strings_that_share_bytes_are_refused),
-                                       cmocka_unit_test(a_text_rule_outside_is_refused)};
+                                       cmocka_unit_test(a_text_rule_outside_is_refused),
+                                       cmocka_unit_test(records_that_share_bytes_are_refused),
+                                       cmocka_unit_test(variants_share_the_room_of_names),
+                                       cmocka_unit_test(names_chosen_to_meet_do_not)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

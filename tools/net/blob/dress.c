@@ -232,6 +232,14 @@ static bool put_all(struct out *out, struct piece *pieces, uint32_t count, const
     return true;
 }
 
+/* Bytes that put_records() takes of a network. */
+static uint64_t records_in(const struct morsel_blob_header *h) {
+    return h->tensors.count * sizeof(struct morsel_blob_tensor) + h->operands.count * (uint64_t)4 +
+           h->steps.count * sizeof(struct morsel_blob_step) + h->groups.count * sizeof(struct morsel_blob_group) +
+           h->parameters.count * (uint64_t)4 + (morsel_has_answer(h) ? h->answer.count * (uint64_t)4 : 0) +
+           (h->inputs.count + h->outputs.count) * sizeof(struct morsel_blob_io);
+}
+
 static uint32_t names_of(const struct morsel_blob_header *h) {
     return h->tensors.count + h->steps.count + h->inputs.count + h->outputs.count + 1;
 }
@@ -243,6 +251,7 @@ uint8_t *blob_dress(const uint8_t *blob, size_t blob_bytes, uint32_t count, cons
     struct morsel_model *models = must_calloc(count, sizeof *models);
     const uint32_t *list =
         (const uint32_t *)(const void *)(blob + ((const struct morsel_blob_header *)(const void *)blob)->variants.offset);
+    uint64_t records = 0;
     uint32_t names = 0;
     for (uint32_t i = 0; i < count; i++) {
         models[i].blob = blob + (i ? list[i] : 0);
@@ -250,10 +259,11 @@ uint8_t *blob_dress(const uint8_t *blob, size_t blob_bytes, uint32_t count, cons
         pieces[i].from = &models[i];
         pieces[i].header.format_version = version_of(&models[i], &extras[i]);
         names += names_of(morsel_blob_header(&models[i]));
+        records += records_in(morsel_blob_header(&models[i]));
     }
     if (count > 1) pieces->header.format_version = 2;
     strings_start(&strings, names);
-    bool good = put_all(&out, pieces, count, extras, &strings);
+    bool good = records <= blob_bytes && put_all(&out, pieces, count, extras, &strings); /* those of a hostile blob may be one another's */
     strings_free(&strings);
     free(models);
     free(pieces);
@@ -285,10 +295,10 @@ static bool take(uint64_t *left, const char *text) {
 
 enum { NAMES_MOST = 64 }; /* bytes of names for each of the blob */
 
-/* Names of a hostile blob may be one another's ends: then a small one would be written at length. */
-static bool names_are_short(const struct morsel_model *m) {
+/* Names of a hostile blob may be one another's ends: then a small one would be written at length. Variants share the room. */
+static bool names_are_short(const struct morsel_model *m, uint32_t variants) {
     const struct morsel_blob_header *h = morsel_blob_header(m);
-    uint64_t left = (uint64_t)h->blob_bytes * NAMES_MOST;
+    uint64_t left = (uint64_t)h->blob_bytes * NAMES_MOST / variants;
     const struct morsel_blob_io *io = morsel_blob_at(m, h->inputs.offset);
     bool good = true;
     for (uint32_t i = 0; good && i < h->tensors.count; i++) good = take(&left, morsel_blob_string(m, morsel_blob_tensor(m, i)->name));
@@ -320,7 +330,7 @@ static bool get_strings(const struct morsel_model *m, struct blob_extras *extras
     return good;
 }
 
-bool blob_extras_of(const struct morsel_model *variant, struct blob_extras *extras) {
+bool blob_extras_of(const struct morsel_model *variant, uint32_t variants, struct blob_extras *extras) {
     const struct morsel_blob_header *h = morsel_blob_header(variant);
     *extras = (struct blob_extras){0};
     if (h->picture.count) extras->picture = morsel_blob_at(variant, h->picture.offset);
@@ -328,5 +338,5 @@ bool blob_extras_of(const struct morsel_model *variant, struct blob_extras *extr
         extras->answer = morsel_blob_at(variant, h->answer.offset);
         extras->answer_words = h->answer.count;
     }
-    return get_text(variant, extras) && names_are_short(variant) && get_strings(variant, extras);
+    return get_text(variant, extras) && names_are_short(variant, variants) && get_strings(variant, extras);
 }

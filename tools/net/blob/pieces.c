@@ -3,6 +3,7 @@
 #include "tools/net/blob/pieces.h"
 #include "core/checksum.h"
 #include "tools/base/arena.h"
+#include "tools/base/text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,9 +57,8 @@ void strings_free(struct strings *s) {
 }
 
 static uint32_t *slot_of_string(const struct strings *s, const char *text) {
-    uint32_t slot = 2166136261u;
-    for (const char *c = text; *c; c++) slot = (slot ^ (uint8_t)*c) * 16777619u;
-    for (slot %= s->room; s->known[slot] && strcmp((const char *)s->text.data + s->known[slot], text); slot = (slot + 1) % s->room) {}
+    uint32_t slot = (uint32_t)text_hash(text) & (s->room - 1);
+    for (; s->known[slot] && strcmp((const char *)s->text.data + s->known[slot], text); slot = (slot + 1) & (s->room - 1)) {}
     return &s->known[slot];
 }
 

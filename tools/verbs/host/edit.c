@@ -64,6 +64,13 @@ static struct onnx_value **values_of(struct net *net, const struct net_io *list,
     return values;
 }
 
+static void free_strings(struct blob_extras *kept) {
+    free((void *)(uintptr_t)kept->labels);
+    free((void *)(uintptr_t)kept->metadata);
+    kept->labels = NULL;
+    kept->metadata = NULL;
+}
+
 static bool open_variants(struct edit *e, struct failure *failure) {
     e->count = network_variants(&e->network);
     e->models = must_calloc(e->count, sizeof *e->models);
@@ -76,8 +83,9 @@ static bool open_variants(struct edit *e, struct failure *failure) {
         e->models[k] = network.model;
         network_close(&network);
         e->c.nets[k] = ends_of(&e->models[k]);
-        if (!blob_extras_of(&e->models[k], &e->kept[k]) || e->kept[k].metadata_count > PAIRS_MOST)
+        if (!blob_extras_of(&e->models[k], e->count, &e->kept[k]) || e->kept[k].metadata_count > PAIRS_MOST)
             return failure_set(failure, STATUS_INPUT, "%s: its names, labels or rules lie as morsel does not write them", e->call.input);
+        if (k) free_strings(&e->kept[k]); /* they are those of the first */
     }
     return true;
 }
@@ -213,10 +221,7 @@ static int run(struct edit *e, const char *input) {
 }
 
 static void edit_free(struct edit *e) {
-    for (uint32_t k = 0; e->kept && k < e->count; k++) {
-        free((void *)(uintptr_t)e->kept[k].labels);
-        free((void *)(uintptr_t)e->kept[k].metadata);
-    }
+    for (uint32_t k = 0; e->kept && k < e->count; k++) free_strings(&e->kept[k]);
     e->c.graph = NULL; /* it is no graph of its own */
     if (e->network.kind) network_close(&e->network);
     free(e->kept);
