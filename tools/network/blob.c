@@ -5,6 +5,7 @@
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/options.h"
+#include "tools/net/blob/blob.h"
 #include "tools/net/memory.h"
 #include "tools/net/nets.h"
 #include "tools/network/each.h"
@@ -45,12 +46,19 @@ static bool open_failed(const struct network *network, enum morsel_error error, 
                        morsel_error_text(error), advice);
 }
 
+/* Else a small one might be told at great length. */
+static bool strings_fit(const struct network *network, struct failure *failure) {
+    return blob_strings_fit(&network->model, network_variants(network)) ||
+           failure_set(failure, STATUS_INPUT, "%s: its names or labels lie as morsel does not write them: they share bytes",
+                       network->call.path);
+}
+
 static bool open_model(struct network *network, const void *blob, size_t bytes, struct failure *failure) {
     double start = clock_seconds();
     enum morsel_error error = morsel_open(&network->model, blob, bytes, 0);
     network->open_seconds = clock_seconds() - start;
     network->whole = network->model;
-    return !error || open_failed(network, error, failure);
+    return error ? open_failed(network, error, failure) : strings_fit(network, failure);
 }
 
 static bool no_such_network(const struct network_call *call, struct failure *failure) {
@@ -139,7 +147,7 @@ static bool open_variant(struct network *network, uint32_t variant, struct failu
     if (error) return open_failed(network, error, failure);
     network->open_seconds += clock_seconds() - start;
     network->variant = variant;
-    return true;
+    return strings_fit(network, failure);
 }
 
 bool network_choose(struct network *network, uint32_t variant, struct failure *failure) {

@@ -17,6 +17,22 @@ def noise(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
+
+def checksum(words):
+    """That of core/checksum.c, of a blob of whole blocks whose own word is 0."""
+    def mix(lane, word):
+        lane = lane ^ word
+        return (lane ^ lane >> np.uint32(15)) * np.uint32(0x00201001)
+
+    with np.errstate(over="ignore"):
+        lanes, total = np.arange(1, 17, dtype=np.uint32) * np.uint32(0x85EBCA6B), mix(np.uint32(0), np.uint32(4 * words.size))
+        for block in words.reshape(-1, 16):
+            lanes = mix(lanes, block)
+        for lane in lanes:
+            total = mix(total, lane)
+        return total ^ total >> np.uint32(16)
+
+
 class Answers(unittest.TestCase):
     def same(self, have, want):
         self.assertEqual(len(have), len(want))
@@ -126,6 +142,21 @@ class Refusals(unittest.TestCase):
             for mapped in (False, True):
                 with self.assertRaisesRegex(morsel.Error, file.name):
                     morsel.Model(file.name, map_file=mapped)
+
+    def test_labels_that_share_bytes_are_refused(self):
+        """Labels that are all the same megabyte would be 16 GB."""
+        with open(SHIPPED, "rb") as file:
+            bytes_ = bytearray(file.read())
+        many, length = 1 << 14, 1 << 20
+        bytes_ += bytes(-len(bytes_) % 64)
+        strings, labels = len(bytes_), len(bytes_) + length
+        bytes_ += b"\0" + b"a" * (length - 2) + b"\0" + np.ones(many, np.uint32).tobytes()
+        words = np.frombuffer(bytes_, np.uint32)
+        words[3], words[4] = len(bytes_), 0
+        words[22:26] = labels, many, strings, length  # sections of the header in core/format.h
+        words[4] = checksum(words)
+        with self.assertRaisesRegex(morsel.Error, "share bytes"):
+            morsel.Model(bytes(bytes_))
 
     def test_sessions_that_cannot_be_are_refused(self):
         model = morsel.Model(SHIPPED)

@@ -127,6 +127,52 @@ static void a_damaged_blob_is_refused_by_step(void **unused) {
     assert_int_equal(remove(path), 0);
 }
 
+/* The blob with some KB of strings, all of which each name has, or each of many labels. */
+static void write_at_length(const char *path, bool names) {
+    enum { STRINGS = 1 << 18, LABELS = 1 << 13 };
+    struct file_bytes file;
+    struct failure failure;
+    assert_true(file_read(blob.path, INT32_MAX, &file, &failure));
+    const uint32_t at = (uint32_t)(file.size + 63) / 64 * 64, labels_at = at + STRINGS, bytes = labels_at + LABELS * 4;
+    uint8_t *all = aligned_alloc(64, bytes);
+    memset(all, 0, bytes);
+    memcpy(all, file.data, file.size);
+    memset(all + at + 1, 'a', STRINGS - 2);
+    struct morsel_blob_header *header = (void *)all;
+    struct morsel_blob_tensor *tensors = (void *)(all + header->tensors.offset);
+    struct morsel_blob_step *steps_of = (void *)(all + header->steps.offset);
+    uint32_t *labels = (void *)(all + labels_at);
+    for (uint32_t i = 0; i < header->tensors.count; i++) tensors[i].name = names;
+    for (uint32_t i = 0; i < header->steps.count; i++) steps_of[i].name = names;
+    for (uint32_t i = 0; i < LABELS; i++) labels[i] = 1;
+    for (uint32_t i = 0; i < 2; i++) ((struct morsel_blob_io *)(void *)(all + (i ? header->outputs : header->inputs).offset))->name = 1;
+    header->strings = (struct morsel_blob_section){at, STRINGS};
+    header->labels = (struct morsel_blob_section){labels_at, names ? 0 : LABELS};
+    header->name = 0;
+    header->blob_bytes = bytes;
+    header->checksum = morsel_checksum(all, bytes);
+    FILE *f = fopen(path, "wb");
+    assert_true(f && fwrite(all, 1, bytes, f) == bytes && !fclose(f));
+    free(all);
+    file_free(&file);
+}
+
+/* 2.7 MB with 129 names of 256 KB pass; labels of 2 GB do not. */
+static void what_would_be_told_at_length_is_refused(void **unused) {
+    (void)unused;
+    char path[] = "/tmp/morsel-test-XXXXXX";
+    int f = mkstemp(path);
+    struct network network;
+    struct failure failure;
+    assert_true(f >= 0 && !close(f));
+    write_at_length(path, true);
+    assert_true(network_open(&network, &(struct network_call){.path = path}, &failure));
+    network_close(&network);
+    write_at_length(path, false);
+    refuse(&(struct network_call){.path = path}, STATUS_INPUT, "names or labels lie as morsel does not write them");
+    assert_int_equal(remove(path), 0);
+}
+
 /* More than a command line names: statistics and comparisons put as many as the graph has. */
 static void a_graph_has_as_many_inputs_as_it_likes(void **unused) {
     (void)unused;
@@ -191,12 +237,10 @@ static int take_onnx(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_blob_and_its_onnx_file_answer_alike),
-                                       cmocka_unit_test(what_cannot_be_opened_is_refused),
-                                       cmocka_unit_test(a_damaged_blob_is_refused_by_step),
-                                       cmocka_unit_test(a_graph_has_as_many_inputs_as_it_likes),
-                                       cmocka_unit_test(a_network_of_bytes_is_run_as_a_blob),
-                                       cmocka_unit_test(the_environment_caps_kernels),
-                                       cmocka_unit_test(built_in_networks_open_by_name)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_blob_and_its_onnx_file_answer_alike),  cmocka_unit_test(what_cannot_be_opened_is_refused),
+        cmocka_unit_test(a_damaged_blob_is_refused_by_step),      cmocka_unit_test(what_would_be_told_at_length_is_refused),
+        cmocka_unit_test(a_graph_has_as_many_inputs_as_it_likes), cmocka_unit_test(a_network_of_bytes_is_run_as_a_blob),
+        cmocka_unit_test(the_environment_caps_kernels),           cmocka_unit_test(built_in_networks_open_by_name)};
     return cmocka_run_group_tests(tests, take_onnx, NULL);
 }

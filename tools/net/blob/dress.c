@@ -293,9 +293,10 @@ static bool take(uint64_t *left, const char *text) {
     return *left > 0;
 }
 
-enum { NAMES_MOST = 64 }; /* bytes of names for each of the blob */
+/* Bytes of strings for each of the blob. Those of a hostile one may be one another's ends, and whoever tells them writes each at length.
+ * Variants share the room of names. */
+enum { NAMES_MOST = 64 };
 
-/* Names of a hostile blob may be one another's ends: then a small one would be written at length. Variants share the room. */
 static bool names_are_short(const struct morsel_model *m, uint32_t variants) {
     const struct morsel_blob_header *h = morsel_blob_header(m);
     uint64_t left = (uint64_t)h->blob_bytes * NAMES_MOST / variants;
@@ -307,6 +308,22 @@ static bool names_are_short(const struct morsel_model *m, uint32_t variants) {
     io = morsel_blob_at(m, h->outputs.offset);
     for (uint32_t i = 0; good && i < h->outputs.count; i++) good = take(&left, morsel_blob_string(m, io[i].name));
     return good;
+}
+
+static bool labels_are_short(const struct morsel_model *m) {
+    uint64_t left = (uint64_t)morsel_blob_header(m)->blob_bytes * NAMES_MOST;
+    const struct morsel_blob_header *h = morsel_blob_header(m);
+    const uint32_t *labels = morsel_blob_at(m, h->labels.offset);
+    const struct morsel_blob_pair *pairs = morsel_has_metadata(h) ? morsel_blob_at(m, h->metadata.offset) : NULL;
+    bool good = true;
+    for (uint32_t i = 0; good && i < h->labels.count; i++) good = take(&left, morsel_blob_string(m, labels[i]));
+    for (uint32_t i = 0; good && pairs && i < h->metadata.count; i++)
+        good = take(&left, morsel_blob_string(m, pairs[i].key)) && take(&left, morsel_blob_string(m, pairs[i].value));
+    return good;
+}
+
+bool blob_strings_fit(const struct morsel_model *variant, uint32_t variants) {
+    return names_are_short(variant, variants) && labels_are_short(variant);
 }
 
 /* Labels and metadata, which do not share bytes. */
@@ -338,5 +355,5 @@ bool blob_extras_of(const struct morsel_model *variant, uint32_t variants, struc
         extras->answer = morsel_blob_at(variant, h->answer.offset);
         extras->answer_words = h->answer.count;
     }
-    return get_text(variant, extras) && names_are_short(variant, variants) && get_strings(variant, extras);
+    return get_text(variant, extras) && blob_strings_fit(variant, variants) && get_strings(variant, extras);
 }

@@ -2,6 +2,7 @@
 /* What the Python package calls beside morsel.h and the tool's main(): rooms of the tool, by names that its shared object exports. */
 #include "core/morsel.h"
 #include "tools/base/options.h"
+#include "tools/net/blob/blob.h"
 #include "tools/network/network.h"
 #include "tools/network/pool.h"
 #include "tools/network/scores.h"
@@ -14,6 +15,8 @@ EXPORTED int morsel_python_probabilities(const struct morsel_model *model);
 EXPORTED size_t morsel_python_classes(float *scores, size_t count, int are_probabilities, size_t top, uint32_t *indices);
 /* "step 12: ", where morsel_open() found a blob at fault; "" where that is no part of it. */
 EXPORTED const char *morsel_python_part(const struct morsel_model *model, char *text, size_t size);
+/* Whether names and labels of an open variant, of so many, are not told at far more length than the blob has. */
+EXPORTED int morsel_python_strings_fit(const struct morsel_model *model, uint32_t variants);
 /* The mask of kernels that a name of --cpu stands for: 1, or 0 where there is no such name. */
 EXPORTED int morsel_python_cpu(const char *name, uint32_t *mask);
 /* A pool of threads; NULL: there is none to be had. Its parallel_for is morsel_python_pool_run(). */
@@ -33,6 +36,10 @@ size_t morsel_python_classes(float *scores, size_t count, int are_probabilities,
 
 const char *morsel_python_part(const struct morsel_model *model, char *text, size_t size) {
     return network_part_at_fault(model, text, size);
+}
+
+int morsel_python_strings_fit(const struct morsel_model *model, uint32_t variants) {
+    return blob_strings_fit(model, variants);
 }
 
 int morsel_python_cpu(const char *name, uint32_t *mask) {

@@ -109,9 +109,11 @@ class Model:
         if code:
             part = ctypes.create_string_buffer(64)
             raise Error(where + lib.morsel_python_part(ctypes.byref(model), part, len(part)).decode() + c.text_of(code), code)
-        self._settle(model, blob)
+        self._settle(model, blob, lib.morsel_variant_count(ctypes.byref(model)))
 
-    def _settle(self, model: c.Model, blob: np.ndarray) -> None:
+    def _settle(self, model: c.Model, blob: np.ndarray, variants: int) -> None:
+        if not lib.morsel_python_strings_fit(ctypes.byref(model), variants):
+            raise Error("names or labels of the blob share bytes: no writer of blobs lays them so")
         self._blob, self._model, self._at = blob, model, ctypes.byref(model)
         self._own = threading.local()
         self._variants: List[Model] = [self]
@@ -174,13 +176,13 @@ class Model:
         """The network at each size that it was converted for, the largest first: this one."""
         if self._index:
             return (self,)
-        opened = list(self._variants)
-        for i in range(len(opened), lib.morsel_variant_count(self._at)):
+        opened, count = list(self._variants), lib.morsel_variant_count(self._at)
+        for i in range(len(opened), count):
             model = c.Model()
             c.check(lib.morsel_open_variant(ctypes.byref(model), self._at, i, 0), f"variant {i}: ")
             variant = object.__new__(Model)
             variant._source, variant._map_file, variant._index = self._source, self._map_file, i
-            variant._settle(model, self._blob)
+            variant._settle(model, self._blob, count)
             opened.append(variant)
         self._variants = opened
         return tuple(opened)
