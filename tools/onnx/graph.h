@@ -102,6 +102,7 @@ struct onnx_graph {
     struct onnx_value **outputs;
     size_t numbers_read;   /* elements of all constants as the file holds them: what was read, not what was folded */
     size_t numbers_copied; /* elements of constants that passes wrote: each reader of one gets its own */
+    size_t numbers_tried;  /* results of functions that passes computed to learn what nodes are */
     size_t file_count;
     const char **files; /* with weights, beside the file itself: real paths */
     struct onnx_memory *memory;

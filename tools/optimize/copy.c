@@ -44,6 +44,7 @@ struct onnx_graph *edit_copy(const struct onnx_graph *g) {
     to->floats_meant = g->floats_meant;
     to->numbers_read = g->numbers_read;
     to->numbers_copied = g->numbers_copied;
+    to->numbers_tried = g->numbers_tried;
     to->memory->rebound = g->memory->rebound;
     for (size_t i = 0; i < g->value_count; i++) copy_value(to, g->values[i]);
     to->input_count = g->input_count;

@@ -141,33 +141,48 @@ static bool shorter(const struct cone *cone, const struct target *t) {
 }
 
 struct found {
+    struct onnx_graph *g;
     struct cone cone;
     struct target target;
 };
 
-static bool is_prelu(const struct cone *cone) {
+/* Of networks seen, none took a tenth of the least. */
+enum { LEAST_TRIED = 1 << 22, TRIED_OF_A_NODE = 512, TRIED_OF_A_NUMBER = 64 };
+
+/* False: what the nodes and numbers of the file pay for is used up, and functions keep the form that they have. */
+static bool may_try(const struct onnx_graph *g) {
+    return g->numbers_tried <= onnx_room(g, LEAST_TRIED, TRIED_OF_A_NUMBER, SIZE_MAX / 2) + g->node_count * TRIED_OF_A_NODE;
+}
+
+static void count_tried(struct onnx_graph *g, const struct curve *curve) {
+    g->numbers_tried += (size_t)curve->count * (size_t)curve->cone->count;
+}
+
+static bool is_prelu(struct onnx_graph *g, const struct cone *cone) {
+    if (cone->count == 1) return false;
     for (int64_t c = 0; c < cone->channels; c++) {
         struct target t = {PRELU, -cone_at(cone, c, -1), 0};
         struct curve curve = {.cone = cone, .channel = c};
-        if (!isfinite(t.a) || !computes(&curve, &t)) return false;
+        bool is = isfinite(t.a) && may_try(g) && computes(&curve, &t);
+        count_tried(g, &curve);
+        if (!is) return false;
     }
-    return cone->count > 1;
+    return true;
 }
 
 /* The largest cone that has a name is kept. */
 static void see(void *context, const struct cone *cone) {
     struct found *found = context;
     struct target t = {SAME, 0, 0};
+    if (!may_try(found->g)) return;
     if (cone->channels > 1) {
-        if (is_prelu(cone)) *found = (struct found){*cone, {PRELU, 0, 0}};
+        if (is_prelu(found->g, cone)) *found = (struct found){found->g, *cone, {PRELU, 0, 0}};
         return;
     }
     struct curve curve = {.cone = cone};
-    for (; t.kind < KINDS; t.kind++)
-        if (t.kind != PRELU && fit(&curve, &t) && computes(&curve, &t)) {
-            if (shorter(cone, &t)) *found = (struct found){*cone, t};
-            return;
-        }
+    while (t.kind < KINDS && (t.kind == PRELU || !fit(&curve, &t) || !computes(&curve, &t))) t.kind++;
+    count_tried(found->g, &curve);
+    if (t.kind < KINDS && shorter(cone, &t)) *found = (struct found){found->g, *cone, t};
 }
 
 static struct onnx_value *number(struct onnx_graph *g, const struct onnx_node *node, const char *part, double x) {
@@ -244,9 +259,9 @@ static void write_target(struct onnx_graph *g, struct onnx_node *node, const str
 int pass_activations(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++) {
-        struct found found = {.target.kind = NOTHING};
+        struct found found = {.g = g, .target.kind = NOTHING};
         cone_grow(g, i, see, &found);
-        if (found.target.kind == NOTHING) continue;
+        if (found.target.kind == NOTHING || (found.target.kind == PRELU && !graph_takes_room(g, (size_t)found.cone.channels))) continue;
         write_target(g, g->nodes[i], &found.cone, &found.target);
         for (int n = 1; n < found.cone.count; n++) /* each was read by those before it alone */
             edit_remove_node(g, found.cone.nodes[n]);
