@@ -11,6 +11,9 @@ make_files
 
 # --- what a blob holds
 verify "4,095 steps" call 0 "$work/most.onnx" -o "$work/most.morsel"
+check "names that a blob would tell at length" 1 "names of nodes are too long for a blob that small" convert "$work/named.onnx" -o "$work/named.morsel"
+check "without them it is one" 0 "200" convert "$work/named.onnx" -o "$work/named.morsel" --strip
+check "and opens" 0 "200 steps" inspect "$work/named.morsel"
 verify "more are told" call_says "comes to 4097 steps, and a blob holds 4096: cut it" 1 "$work/too_long.onnx" -o "$work/too_long.morsel"
 verify "and nothing is written" test ! -e "$work/too_long.morsel"
 

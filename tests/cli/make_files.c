@@ -8,6 +8,7 @@
  *   order.morsel   copies in memory, so that pixels become planes and back: line [12] to to_planes [1, 3, 2, 2], planes to to_line
  *   stream.morsel  a built-in network whose steps stream, and whole.morsel, the same step by step
  *   most.onnx, too_long.onnx  as many nodes as a blob may have tensors for, and more than it may have steps
+ *   named.onnx     200 nodes, each with the same name of 30,000 letters
  *   behind_pads.onnx, two_pads.onnx, denormal.onnx  a pool whose windows begin behind its input, a Pad with pads both as an input and
  *                  as an attribute, a product whose output's scale is denormal; each between bytes
  *   missing.onnx   in float, an Einsum whose first input is missing
@@ -257,16 +258,17 @@ static void make_cifar(void) {
     write_file("cifar.bin", file, sizeof file);
 }
 
-/* A chain of functions, in float. */
-static void make_chain(const char *name, uint32_t steps) {
+/* A chain of functions, in float, whose nodes are named by what they give, or by so many letters. */
+static void make_chain(const char *name, uint32_t steps, uint32_t letters) {
     struct bytes graph = {0}, model;
-    char from[16], to[16];
+    char from[16], to[16], node[1 << 15] = "";
+    memset(node, 'n', letters);
     add_value(&graph, 11, "x", 1, "1,4");
     add_value(&graph, 12, "y", 1, "1,4");
     for (uint32_t i = 0; i < steps; i++) {
         snprintf(from, sizeof from, i ? "t%u" : "x", i);
         snprintf(to, sizeof to, i + 1 < steps ? "t%u" : "y", i + 1);
-        add_node(&graph, to, "Sigmoid", from, to, "");
+        add_node(&graph, letters ? node : to, "Sigmoid", from, to, "");
     }
     model = model_message(&graph, 17);
     write_file(name, model.data, model.size);
@@ -422,8 +424,9 @@ int main(int argc, char **argv) {
     make_color("color2.morsel", 2, (const char *const[]){"red", "green", "blue"});
     make_color("slash.morsel", 1, (const char *const[]){"Red/or so", "dark green", "blue"});
     make_color("twins.morsel", 1, (const char *const[]){"light red", "dark green", "Light/Red"});
-    make_chain("most.onnx", MORSEL_FORMAT_MAX_TENSORS - 1);
-    make_chain("too_long.onnx", MORSEL_FORMAT_MAX_STEPS + 1);
+    make_chain("most.onnx", MORSEL_FORMAT_MAX_TENSORS - 1, 0);
+    make_chain("too_long.onnx", MORSEL_FORMAT_MAX_STEPS + 1, 0);
+    make_chain("named.onnx", 200, 30000);
     make_hostile();
     make_between("behind_pads.onnx", "1,3,4,4", "MaxPool", "kernel_shape=1,1 strides=2,2 pads=2,2,2,2 ceil_mode:1", "", 0.5);
     make_between("two_pads.onnx", "1,3,4,4", "Pad", "pads=0,0,3,3,0,0,3,3 mode@reflect", "eight", 0.5);

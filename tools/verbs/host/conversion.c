@@ -173,13 +173,18 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
            files_differ(call, c, failure) && can_write(call, c, failure);
 }
 
-/* The library itself has the last word on what was written. */
+/* The library itself has the last word on what was written; and what the tool would not tell, it does not write. */
 static bool check_blob(const struct conversion *c, struct failure *failure) {
     struct morsel_model models[2]; /* of the blob, and of one of its sizes */
     const struct morsel_model *last = models;
     char part[32];
     enum morsel_error error = morsel_open(&models[0], c->blob, c->blob_bytes, 0);
-    for (uint32_t k = 1; !error && k < c->sizes.count; k++) error = morsel_open_variant(&models[1], &models[0], k, 0), last = &models[1];
+    bool fits = error || blob_strings_fit(last, c->sizes.count);
+    for (uint32_t k = 1; !error && fits && k < c->sizes.count; k++) {
+        error = morsel_open_variant(&models[1], &models[0], k, 0), last = &models[1];
+        fits = error || blob_strings_fit(last, c->sizes.count);
+    }
+    if (!fits) return failure_set(failure, STATUS_INPUT, "the names of nodes are too long for a blob that small: --strip leaves them out");
     if (error == MORSEL_ERR_PICTURE) return extras_rule_misfits(&c->rule, c->graph, failure);
     if (error == MORSEL_ERR_ANSWER)
         return failure_set(failure, STATUS_INPUT,
