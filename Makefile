@@ -165,7 +165,8 @@ vector_flags = $(if $(filter $(VECTOR_LOOPS),$(1)),-ftree-vectorize)
 CORE_LOOPS := core/picture_rows.c core/checksum.c core/check_values.c core/weights.c core/quantize.c
 SMALL_FILES := core/% %/table.c kernels/turn.c kernels/resize.c x86/conv_plan.c x86/conv_product.c x86/fc_rows.c
 # Kernels whose loops are all intrinsics and that take as long at -Os, measured: 7 KB less.
-LEAN_FILES := x86/depthwise_avx2.c x86/depthwise_avxvnni.c x86/gather_avx2.c x86/map.c x86/seven_avx2.c
+LEAN_FILES := x86/depthwise_avx2.c x86/depthwise_avxvnni.c x86/float_pairs_avx2.c x86/gather_avx2.c x86/map.c x86/seven_avx2.c \
+	arm64/float_pairs_neon.c
 size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2,$(OPT)),$(SMALL))) \
 	$(if $(filter-out x86/conv_%,$(1)),$(NARROW)) $(if $(filter $(LEAN_FILES),$(1)),$(if $(filter -O2,$(OPT)),-Os))
 # gcc 12 and later. It would hand on fields of structs one by one, which saves nothing.

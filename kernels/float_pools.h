@@ -3,7 +3,7 @@
 #ifndef MORSEL_FLOAT_POOLS_H
 #define MORSEL_FLOAT_POOLS_H
 
-#include "float_loops.h"
+#include "float_elements.h"
 #include "pool.h"
 
 /* The cells of a window inside the picture. */

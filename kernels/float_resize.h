@@ -3,7 +3,9 @@
 #ifndef MORSEL_FLOAT_RESIZE_H
 #define MORSEL_FLOAT_RESIZE_H
 
-#include "float_loops.h"
+#include "float_elements.h"
+
+#include "float_activations.h"
 
 /* Some channels of a row of y: the elements of x that are above and below its first column, and how far below it lies. */
 struct eight_strip {
