@@ -52,7 +52,8 @@ CFLAGS_ALL += $(CFLAGS)
 # All objects also go into shared ones, where only the header's functions are seen. Nothing unwinds through the library's: debuggers have
 # the tables of -g. CFLAGS may say otherwise.
 SHARED_FLAGS := $(if $(findstring -none-,$(TARGET)),,-fPIC) -fvisibility=hidden
-LIBRARY_FLAGS := $(SHARED_FLAGS) -fno-asynchronous-unwind-tables -fno-unwind-tables
+# gcc keeps a frame pointer on arm64 unless it is told.
+LIBRARY_FLAGS := $(SHARED_FLAGS) -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer
 
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
@@ -164,9 +165,13 @@ vector_flags = $(if $(filter $(VECTOR_LOOPS),$(1)),-ftree-vectorize)
 # nor NEON.
 CORE_LOOPS := core/picture_rows.c core/checksum.c core/check_values.c core/weights.c core/quantize.c
 SMALL_FILES := core/% %/table.c kernels/turn.c kernels/resize.c x86/conv_plan.c x86/conv_product.c x86/fc_rows.c
-# Kernels whose loops are all intrinsics and that take as long at -Os, measured: 7 KB less.
-LEAN_FILES := x86/depthwise_avx2.c x86/depthwise_avxvnni.c x86/float_pairs_avx2.c x86/gather_avx2.c x86/map.c x86/seven_avx2.c \
-	arm64/float_pairs_neon.c
+# Kernels whose loops are all intrinsics and that take as long at -Os, measured, and some that are a small part of any run: 15 KB less.
+LEAN_FILES := x86/binary_avx2.c x86/depthwise_%.c x86/dynamic_avx2.c x86/fc_avx%.c x86/float_pairs_avx2.c x86/gather_avx2.c x86/map.c \
+	x86/mean_avx2.c x86/pixels_avx2.c x86/seven_avx2.c arm64/float_pairs_neon.c
+# Plain C where CPUs have faster kernels: every arm64 has NEON. On x86 what else there is takes more than a hundredth of a run in plain C.
+LEAN_FILES += $(if $(ISA_FOLDER),kernels/mean.c kernels/unary.c) \
+	$(if $(filter arm64,$(ISA_FOLDER)),kernels/binary.c kernels/conv.c kernels/depthwise.c kernels/layer_norm.c kernels/pool.c \
+	kernels/requant.c)
 size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2,$(OPT)),$(SMALL))) \
 	$(if $(filter-out x86/conv_%,$(1)),$(NARROW)) $(if $(filter $(LEAN_FILES),$(1)),$(if $(filter -O2,$(OPT)),-Os))
 # gcc 12 and later. It would hand on fields of structs one by one, which saves nothing.

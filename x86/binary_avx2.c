@@ -27,12 +27,12 @@ static struct operand operand_of(const struct morsel_input *x, float ratio) {
     return o;
 }
 
-static inline __m256 load8(const struct operand *o, const uint8_t *x) {
+MORSEL_INLINE __m256 load8(const struct operand *o, const uint8_t *x) {
     __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), o->sign_flip);
     return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvtepu8_epi32(bytes), o->own));
 }
 
-static inline __m256i sum8(const struct sum *s, const uint8_t *a, const uint8_t *b) {
+MORSEL_INLINE __m256i sum8(const struct sum *s, const uint8_t *a, const uint8_t *b) {
     __m256 v = _mm256_fmadd_ps(load8(&s->b, b), s->b.ratio, s->offset);
     return morsel_round256(&s->requant, _mm256_fmadd_ps(load8(&s->a, a), s->a.ratio, v));
 }
@@ -71,7 +71,7 @@ struct affine {
     struct morsel_requant256 requant;
 };
 
-static inline __m256i affine8(const struct affine *k, const uint8_t *x, const float *scale, const float *offset) {
+MORSEL_INLINE __m256i affine8(const struct affine *k, const uint8_t *x, const float *scale, const float *offset) {
     return morsel_round256(&k->requant, _mm256_add_ps(_mm256_mul_ps(load8(&k->x, x), _mm256_loadu_ps(scale)), _mm256_loadu_ps(offset)));
 }
 
@@ -116,13 +116,13 @@ struct product {
     struct morsel_requant256 requant;
 };
 
-static inline __m256i load8_integers(const uint8_t *x, __m128i flip, __m256i zero) {
+MORSEL_INLINE __m256i load8_integers(const uint8_t *x, __m128i flip, __m256i zero) {
     __m128i bytes = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), flip);
     return _mm256_sub_epi32(_mm256_cvtepu8_epi32(bytes), zero);
 }
 
 /* A product is an integer of at most 17 bits, which madd forms of the low halves: the high ones are signs, of which one is cleared. */
-static inline __m256i product8(const struct product *p, const uint8_t *a, const uint8_t *b) {
+MORSEL_INLINE __m256i product8(const struct product *p, const uint8_t *a, const uint8_t *b) {
     __m256i low = _mm256_and_si256(load8_integers(b, p->b_flip, p->b_zero), _mm256_set1_epi32(0xffff));
     __m256 v = _mm256_cvtepi32_ps(_mm256_madd_epi16(load8_integers(a, p->a_flip, p->a_zero), low));
     return morsel_round256(&p->requant, _mm256_add_ps(_mm256_mul_ps(v, p->ratio), p->zero));

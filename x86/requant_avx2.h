@@ -10,7 +10,7 @@
 #ifndef MORSEL_REQUANT_AVX2_H
 #define MORSEL_REQUANT_AVX2_H
 
-#include "../kernels/kernels.h"
+#include "x86.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static inline struct morsel_requant256 morsel_requant256(const struct morsel_out
 }
 
 /* Eight values to integers without the zero point, not yet limited from below. */
-static inline __m256i morsel_round256(const struct morsel_requant256 *r, __m256 v) {
+MORSEL_INLINE __m256i morsel_round256(const struct morsel_requant256 *r, __m256 v) {
 #if defined(MORSEL_BELOW_1)
     (void)r;
     return _mm256_cvtps_epi32(v);
@@ -65,7 +65,7 @@ static inline int morsel_fits256(const float *multiplier, const float *bias, siz
 }
 
 /* 32 of those to bytes. In lane i of 16 bytes stand the four integers of lane i of a, then of b, c and d. */
-static inline __m256i morsel_pack256(const struct morsel_requant256 *r, __m256i a, __m256i b, __m256i c, __m256i d) {
+MORSEL_INLINE __m256i morsel_pack256(const struct morsel_requant256 *r, __m256i a, __m256i b, __m256i c, __m256i d) {
     __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
     if (r->whole) return _mm256_packus_epi16(ab, cd);
     ab = _mm256_packus_epi16(_mm256_adds_epi16(ab, r->zero), _mm256_adds_epi16(cd, r->zero));
@@ -77,7 +77,7 @@ static inline __m256i morsel_pack256(const struct morsel_requant256 *r, __m256i 
 }
 
 /* The same with the eight bytes of a first, then those of b, c and d. */
-static inline __m256i morsel_pack256_in_order(const struct morsel_requant256 *r, __m256i a, __m256i b, __m256i c, __m256i d) {
+MORSEL_INLINE __m256i morsel_pack256_in_order(const struct morsel_requant256 *r, __m256i a, __m256i b, __m256i c, __m256i d) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     return _mm256_permutevar8x32_epi32(morsel_pack256(r, a, b, c, d), order);
 }
