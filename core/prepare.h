@@ -14,6 +14,7 @@ struct morsel_preparation {
     struct morsel_blocks blocks;
     const struct morsel_blob_step *step;
     const void *parameters;                       /* the step's record */
+    const struct morsel_blob_tensor *x, *y;       /* its first input, its output */
     const struct morsel_kernels *kernels, *plain; /* the best ones, and plain C for what they refuse */
 };
 
