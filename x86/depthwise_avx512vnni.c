@@ -75,14 +75,15 @@ MORSEL_INLINE __m512i requant(const struct strip *s, const struct quad *acc, con
     return morsel_pack512(&s->requant, v[0], v[1], v[2], v[3]);
 }
 
-/* Results in float: the lanes of the four registers are turned, so that each has sixteen channels that follow one another. */
-static __attribute__((noinline)) void store_floats(const struct strip *s, const struct quad *acc, uint8_t *y) {
+/* Results in float: the lanes of the four registers are turned, so that each has sixteen channels that follow one another. The sums come by
+ * value: else they would stay in memory as they are added up. */
+static __attribute__((noinline)) void store_floats(const struct strip *s, struct quad acc, uint8_t *y) {
     const struct channels *t = s->channels;
     const struct morsel_output *to = &s->args->y;
     __m512 v[4];
     MORSEL_UNROLL
     for (int j = 0; j < 4; j++) {
-        v[j] = _mm512_mul_ps(_mm512_cvtepi32_ps(acc->v[j]), _mm512_castsi512_ps(t->multiplier.v[j]));
+        v[j] = _mm512_mul_ps(_mm512_cvtepi32_ps(acc.v[j]), _mm512_castsi512_ps(t->multiplier.v[j]));
         if (t->has_bias) v[j] = _mm512_add_ps(v[j], _mm512_castsi512_ps(t->offset.v[j]));
         v[j] = _mm512_max_ps(_mm512_set1_ps(to->float_min), v[j]); /* of two zeros the second, and a NaN */
         v[j] = _mm512_min_ps(_mm512_set1_ps(to->float_max), v[j]);
@@ -97,19 +98,20 @@ static __attribute__((noinline)) void store_floats(const struct strip *s, const 
 
 /* --- 3x3 kernels --- */
 
-/* What is in a register: 64 channels of a pixel, or those that exist, the same with results in float, or 32 of two, or 16 of four. */
-enum kind { WHOLE, MASKED, FLOATS, HALVES, QUARTERS };
+/* What is in a register: 64 channels of a pixel, or those that exist, whose results may be floats, or 32 of two, or 16 of four. */
+enum kind { WHOLE, MASKED, HALVES, QUARTERS };
 
 /* Where the tiles read and write, in registers. */
 struct places {
     const uint8_t *row[4];
     size_t x_step, y_step, x[4], y[4];
     __mmask64 mask;
+    uint32_t floats;
 };
 
 MORSEL_INLINE struct places places_of(const struct strip *s) {
     const struct channels *t = s->channels;
-    struct places p = {.x_step = s->x_step, .y_step = s->y_step, .mask = t->mask};
+    struct places p = {.x_step = s->x_step, .y_step = s->y_step, .mask = t->mask, .floats = s->args->y.qparams.is_float};
     MORSEL_UNROLL
     for (uint32_t i = 0; i < 4; i++) {
         p.row[i] = s->row[i];
@@ -121,7 +123,7 @@ MORSEL_INLINE struct places places_of(const struct strip *s) {
 
 MORSEL_INLINE __m512i load(const struct places *p, const uint8_t *x, enum kind kind) {
     if (kind == WHOLE) return _mm512_loadu_si512(x);
-    if (kind == MASKED || kind == FLOATS) return _mm512_maskz_loadu_epi8(p->mask, x);
+    if (kind == MASKED) return _mm512_maskz_loadu_epi8(p->mask, x);
     if (kind == HALVES) {
         __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)x);
         return _mm512_inserti64x4(_mm512_castsi256_si512(low), _mm256_loadu_si256((const __m256i *)(const void *)(x + p->x[1])), 1);
@@ -198,7 +200,7 @@ MORSEL_INLINE void strip_stride_1(const struct strip *s, enum kind kind) {
             uint8_t *to = y;
             for (uint32_t i = 0; i < s->results; i++, to += s->args->window.out_row) {
                 struct quad acc = add_three(&t->start, &x0, &x1, &x2, &t->taps[3 * i]);
-                if (kind == FLOATS) store_floats(s, &acc, to);
+                if (kind == MASKED && p.floats) store_floats(s, acc, to);
                 else store(&p, to, requant(s, &acc, &multiplier, &offset), kind);
             }
             y += p.y_step;
@@ -239,7 +241,7 @@ MORSEL_INLINE void strip_stride_2(const struct strip *s, enum kind kind) {
         x3 = interleave(c.v[2], d.v[0], d.v[1], d.v[2]);
         for (uint32_t i = 0; i < 2 && n < t->pixels; i++, n++, y += p.y_step) {
             struct quad acc = add_three(&t->start, &x0, &x1, &x2, &t->taps[3 * i]);
-            if (kind == FLOATS) store_floats(s, &acc, y);
+            if (kind == MASKED && p.floats) store_floats(s, acc, y);
             else store(&p, y, requant(s, &acc, &multiplier, &offset), kind);
             x0 = x1;
             x1 = x2;
@@ -256,8 +258,6 @@ typedef void strip_fn(const struct strip *s);
     }
 
 STRIP(whole_stride_1, strip_stride_1, WHOLE)
-STRIP(floats_stride_1, strip_stride_1, FLOATS)
-STRIP(floats_stride_2, strip_stride_2, FLOATS)
 STRIP(masked_stride_1, strip_stride_1, MASKED)
 STRIP(halves_stride_1, strip_stride_1, HALVES)
 STRIP(quarters_stride_1, strip_stride_1, QUARTERS)
@@ -278,7 +278,7 @@ MORSEL_INLINE void strip_any(const struct strip *s, int floats) {
             add_taps(&acc, &x, &s->channels->taps[i]);
         }
         uint8_t *y = s->y + ox * s->y_step;
-        if (floats) store_floats(s, &acc, y);
+        if (floats) store_floats(s, acc, y);
         else _mm512_mask_storeu_epi8(y, s->channels->mask, requant(s, &acc, &s->channels->multiplier, &s->channels->offset));
     }
 }
@@ -292,10 +292,9 @@ static __attribute__((noinline)) void floats_of_any(const struct strip *s) {
 }
 
 static strip_fn *strip_of(const struct channels *t, int one, uint32_t floats) {
-    if (floats) return one ? floats_stride_1 : floats_stride_2;
     if (t->parts == 4) return one ? quarters_stride_1 : quarters_stride_2;
     if (t->parts == 2) return one ? halves_stride_1 : halves_stride_2;
-    if (t->mask == ~(__mmask64)0) return one ? whole_stride_1 : whole_stride_2;
+    if (t->mask == ~(__mmask64)0 && !floats) return one ? whole_stride_1 : whole_stride_2;
     return one ? masked_stride_1 : masked_stride_2;
 }
 
