@@ -90,11 +90,18 @@ INLINE void put_pixels(const struct strip *s, const struct band *band, const str
     if (kind.two) three_columns(s->y1 + at, k->lower, a, b, c, band->start, band->offset, &k->requant, kind.mode);
 }
 
+/* How often so many columns from the one `ix` on, which is huge left of the picture, are inside and make so many pixels. */
+INLINE uint32_t turns_of(const struct band *band, uint32_t ix, uint32_t columns, uint32_t pixels) {
+    const uint32_t in = ix < band->in_w ? (band->in_w - ix) / columns : 0, out = band->out_w / pixels;
+    return in < out ? in : out;
+}
+
 /* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
 INLINE void strip_one(struct strip s, const struct band *band, const struct kept *k, struct kind kind) {
-    uint32_t ix = band->first, ox = 0, out_w = band->out_w, in_w = band->in_w;
+    uint32_t ix = band->first, ox = 0, out_w = band->out_w;
     struct column a = load_column(&s, band, ix), b = load_column(&s, band, ix + 1), c = a;
-    for (ix += 2; ox + 3 <= out_w && ix < in_w && ix + 3 <= in_w; ix += 3, ox += 3) {
+    ix += 2;
+    for (uint32_t turns = turns_of(band, ix, 3, 3); turns; turns--, ix += 3, ox += 3) {
         load_inside(&c, &s, ix);
         put_pixels(&s, band, k, ox, a, b, c, kind);
         load_inside(&a, &s, ix + 1);
@@ -112,9 +119,10 @@ INLINE void strip_one(struct strip s, const struct band *band, const struct kept
 
 /* Stride 2: the third column is the first of the next pixel. */
 INLINE void strip_two(struct strip s, const struct band *band, const struct kept *k, struct kind kind) {
-    uint32_t ix = band->first, ox = 0, out_w = band->out_w, in_w = band->in_w;
+    uint32_t ix = band->first, ox = 0, out_w = band->out_w;
     struct column a = load_column(&s, band, ix), b = a, c = a;
-    for (ix += 1; ox + 2 <= out_w && ix < in_w && ix + 4 <= in_w; ix += 4, ox += 2) {
+    ix += 1;
+    for (uint32_t turns = turns_of(band, ix, 4, 2); turns; turns--, ix += 4, ox += 2) {
         load_inside(&b, &s, ix);
         load_inside(&c, &s, ix + 1);
         put_pixels(&s, band, k, ox, a, b, c, kind);

@@ -50,7 +50,7 @@ struct walk {
 };
 
 /* n bytes into the signed domain. Reads 16 at a time as long as they end before `end`, writes up to 15 too many. */
-static void copy_line(uint8_t *to, const uint8_t *x, uint32_t n, const uint8_t *end, uint8_t flip) {
+static inline __attribute__((always_inline)) void copy_line(uint8_t *to, const uint8_t *x, uint32_t n, const uint8_t *end, uint8_t flip) {
     uint8x16_t mask = vdupq_n_u8(flip);
     uint32_t i = 0;
     for (; i < n && (size_t)(end - x) >= i + 16; i += 16) vst1q_u8(to + i, veorq_u8(vld1q_u8(x + i), mask));

@@ -16,7 +16,7 @@ enum morsel_line { MORSEL_LINE_ANY, MORSEL_LINE_STRETCH, MORSEL_LINE_TWO };
 typedef void morsel_interleave_fn(uint8_t *y, const uint8_t *a, const uint8_t *b, uint32_t n);
 
 /* What the n entries of the last dimension are; no fill among them but in MORSEL_LINE_ANY. */
-static inline enum morsel_line morsel_line_kind(const int32_t *entries, uint32_t n) {
+static inline __attribute__((always_inline)) enum morsel_line morsel_line_kind(const int32_t *entries, uint32_t n) {
     uint32_t steps = 0, pairs = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (entries[i] < 0) return MORSEL_LINE_ANY;
