@@ -19,9 +19,8 @@ enum {
     EITHER = 2,   /* plain parts too */
     BIAS = 4,     /* float biases */
     PREFETCH = 8, /* of what later steps need, where there is something */
-    ALWAYS = 16,  /* there is */
-    STRIDED = 32, /* plain parts too, with an end of their own */
-    MAPS = 64     /* pixels that a map finds */
+    STRIDED = 16, /* plain parts too, with an end of their own */
+    MAPS = 32     /* pixels that a map finds */
 };
 
 /* Of a run that is shorter than a tile the last pixel stands in for those that are missing. */
@@ -267,7 +266,7 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
             w = stop;
             continue;
         }
-        if (!prefetch || (!(can & ALWAYS) && !prefetch->step)) {
+        if (!prefetch || !prefetch->step) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
             continue;
         }
@@ -296,7 +295,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
             w = stop;
             continue;
         }
-        if (!prefetch || (!(can & ALWAYS) && !prefetch->step)) {
+        if (!prefetch || !prefetch->step) {
             for (; w != stop; w += 64, x += 4) dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
             continue;
         }
@@ -305,7 +304,8 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
             morsel_prefetch_lines(prefetch);
         }
     } while (tap++, ++line != end);
-    requant_32(part, at, oy, a, b, tall, can);
+    if (can & STRIDED && part->plain) requant_32(part, at, oy, a, b, tall, 0);
+    else requant_32(part, at, oy, a, b, tall, can);
 }
 
 /* Pixels from `at` and as many from `next`, which may be the same. */
@@ -373,11 +373,9 @@ MORSEL_INLINE void run(const struct part *part, const struct morsel_lines *lines
     }
 
 RUN(run_7x16, 1, 7, LIMITS | EITHER | BIAS | MAPS)
-RUN(run_7x32, 2, 7, LIMITS | BIAS | MAPS)
-RUN(run_7x48, 3, 7, LIMITS | STRIDED | BIAS | PREFETCH | MAPS)
+RUN(run_7x32, 2, 7, LIMITS | STRIDED | BIAS | PREFETCH | MAPS)
 RUN(plain_7x32, 2, 7, 0)
-RUN(plain_7x48, 3, 7, 0)
-RUN(prefetch_7x32, 2, 7, LIMITS | EITHER | PREFETCH | ALWAYS)
+RUN(run_7x48, 3, 7, LIMITS | STRIDED | BIAS | PREFETCH | MAPS)
 RUN(run_8x16, 1, 8, LIMITS | EITHER | MAPS)
 RUN(run_8x32, 2, 8, LIMITS | EITHER | PREFETCH | MAPS)
 RUN(run_8x48, 3, 8, LIMITS | EITHER | PREFETCH | MAPS)
@@ -392,9 +390,8 @@ static void run_part(const struct part *part, const struct morsel_lines *lines, 
     else if (lines->map && blocks == 2) (bias ? run_7x32 : run_8x32)(part, lines, n);
     else if (blocks == 1) (eight ? run_8x16 : run_7x16)(part, lines, n);
     else if (eight) (wide ? run_8x48 : run_8x32)(part, lines, n);
-    else if (part->plain && !prefetch && !lines->map) (wide ? plain_7x48 : plain_7x32)(part, lines, n);
     else if (wide) run_7x48(part, lines, n);
-    else (prefetch && !part->bias ? prefetch_7x32 : run_7x32)(part, lines, n);
+    else (part->plain && !prefetch && !lines->map ? plain_7x32 : run_7x32)(part, lines, n);
 }
 
 /* How many of `left` blocks to do together: threes, and twos at the end so that no single one is left. */
