@@ -96,12 +96,13 @@ INLINE uint32_t turns_of(const struct band *band, uint32_t ix, uint32_t columns,
     return in < out ? in : out;
 }
 
-/* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. */
+/* Stride 1: each new column is the third of one pixel, the second of the next, the first of the one after. Three pixels a turn; a single
+ * row, which is the last of few, copies columns instead. */
 INLINE void strip_one(struct strip s, const struct band *band, const struct kept *k, struct kind kind) {
     uint32_t ix = band->first, ox = 0, out_w = band->out_w;
     struct column a = load_column(&s, band, ix), b = load_column(&s, band, ix + 1), c = a;
     ix += 2;
-    for (uint32_t turns = turns_of(band, ix, 3, 3); turns; turns--, ix += 3, ox += 3) {
+    for (uint32_t turns = kind.two ? turns_of(band, ix, 3, 3) : 0; turns; turns--, ix += 3, ox += 3) {
         load_inside(&c, &s, ix);
         put_pixels(&s, band, k, ox, a, b, c, kind);
         load_inside(&a, &s, ix + 1);
