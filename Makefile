@@ -172,10 +172,14 @@ LEAN_FILES := x86/binary_avx2.c x86/depthwise_%.c x86/dynamic_avx2.c x86/fc_avx%
 # Plain C where CPUs have faster kernels: every arm64 has NEON. On x86 what else there is takes more than a hundredth of a run in plain C.
 LEAN_FILES += $(if $(ISA_FOLDER),kernels/mean.c kernels/unary.c) \
 	$(if $(filter arm64,$(ISA_FOLDER)),kernels/binary.c kernels/conv.c kernels/depthwise.c kernels/layer_norm.c kernels/pool.c)
-size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2,$(OPT)),$(SMALL))) \
+size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2 -Os,$(OPT)),$(SMALL) \
+	$(if $(filter core/%,$(1)),$(UNMOVED)))) \
 	$(if $(filter-out x86/conv_%,$(1)),$(NARROW)) $(if $(filter $(LEAN_FILES),$(1)),$(if $(filter -O2,$(OPT)),-Os))
-# gcc 12 and later. It would hand on fields of structs one by one, which saves nothing.
+# gcc 12 and later. It would hand on fields of structs one by one, which saves nothing. In the core it would move things out of loops and
+# branches, too, which takes more code than it saves.
 SMALL := $(shell echo | $(CC) -Werror -Oz -fno-ipa-sra -fsyntax-only -x c - 2>/dev/null && echo -Oz -fno-ipa-sra || echo -Os)
+UNMOVED := $(if $(filter -Oz,$(SMALL)),-fno-shrink-wrap -fno-tree-dominator-opts -fno-tree-loop-im -fno-move-loop-invariants \
+	-fno-tree-tail-merge)
 # Only loops stand at multiples of sixteen, not whatever else is jumped to: gcc's options, that save 2.5 KB.
 NARROW := $(shell echo | $(CC) -Werror -falign-jumps=1 -falign-labels=1 -fsyntax-only -x c - 2>/dev/null && \
 	echo -falign-jumps=1 -falign-labels=1)
