@@ -30,7 +30,7 @@ RULES = [
     (r"morsel_prepare", "kinds prepare"),
     (r"morsel_kinds_kernels", "kinds kernels"),
     (r"morsel_work", "kinds work"),
-    (r"takes|fill_step", "refusals"),
+    (r"takes|table_for|fill_step", "refusals"),
     (r"morsel_check_each", r"core/check_\w+\.c:check_(group|member|ring|writer|reads|input|output|overlaps|scratch|step|tensor|label|step_name)"),
     (r"tell", "app"),
     (r"morsel_run", r"core/run\.c:run_as_task"),
