@@ -2,7 +2,7 @@
 /* The last way to a kernel: row addresses for spatial kernels, places in rings for elementwise ones, straight calls for the rest. */
 #include "run.h"
 
-#define ROW_POINTERS (MORSEL_ROOMY_STACK ? 256u : MORSEL_FORMAT_MAX_WINDOW) /* those of one output row at least */
+#define ROW_POINTERS (MORSEL_ROOMY_STACK ? 128u : MORSEL_FORMAT_MAX_WINDOW) /* those of one output row at least */
 
 /* The arguments of task `task`: its part of the room; of a dynamic kind, the zero point that stands in front of the multipliers now. */
 static const union morsel_args *own_args(const struct morsel_call *call, uint32_t task, union morsel_args *own) {
@@ -71,8 +71,9 @@ void morsel_point_lut(union morsel_args *a, const struct morsel_held *x, const s
     a->lut.y = y->data + (size_t)place_of(y, row) * elements * (a->lut.is_float ? 4 : 1);
 }
 
-static void run_window(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
-                       uint32_t task, uint32_t begin, uint32_t end) {
+/* By itself, for elementwise kinds not to have its pointers on the stack, nor this their arguments. */
+static __attribute__((noinline)) void run_window(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y,
+                                                 const uint8_t *padding_row, uint32_t task, uint32_t begin, uint32_t end) {
     const uint8_t *rows[ROW_POINTERS];
     union morsel_args own;
     const union morsel_args *a = own_args(call, task, &own);
@@ -87,13 +88,10 @@ static void run_window(const struct morsel_call *call, const struct morsel_held 
     }
 }
 
-void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
-                     uint32_t task, uint32_t begin, uint32_t end) {
+/* Elementwise kinds. */
+static __attribute__((noinline)) void run_elements(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y,
+                                                   uint32_t begin, uint32_t end) {
     const struct morsel_kind *kind = morsel_kinds[call->kind];
-    if (kind->run_rows) {
-        run_window(call, x, y, padding_row, task, begin, end);
-        return;
-    }
     union morsel_args own = call->args;
     for (uint32_t n; begin < end; begin += n) {
         n = together(y, begin, end - begin);
@@ -101,6 +99,12 @@ void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x
         kind->point(&own, x, y, begin, call->row_elements);
         kind->run(call, &own, 0, n * call->row_elements);
     }
+}
+
+void morsel_run_rows(const struct morsel_call *call, const struct morsel_held *x, const struct morsel_held *y, const uint8_t *padding_row,
+                     uint32_t task, uint32_t begin, uint32_t end) {
+    if (morsel_kinds[call->kind]->run_rows) run_window(call, x, y, padding_row, task, begin, end);
+    else run_elements(call, x, y, begin, end);
 }
 
 void morsel_whole_pictures(const struct morsel_call *call, struct morsel_held *x, struct morsel_held *y) {

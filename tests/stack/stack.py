@@ -22,8 +22,8 @@ KINDS = r"\.(\w+) = (morsel_\w+)"  # fields of core/kinds.c; `kernels` are table
 SLOTS = r"(?:table|t)->(\w+) = (morsel_\w+);"
 REFUSALS = r"\.(\w+) = (morsel_\w*refusal\w*)"
 
-# Who calls through a pointer: what it may point to. "kinds F": field F of the table of kinds; "slots": every kernel; "slots F":
-# those of one slot; "refusals"; "app": the caller's own function. Else a pattern of functions.
+# Who calls through a pointer: what it may point to. "kinds F": field F of the table of kinds; "kinds pointed": `run` of those
+# with `point`; "slots": every kernel; "slots F": those of one slot; "refusals"; "app": the caller's own function. Else a pattern of functions.
 RULES = [
     (r"may_replace|is_by_row|morsel_kind_streams", "kinds period"),
     (r"check_step", "kinds check"),
@@ -31,7 +31,7 @@ RULES = [
     (r"morsel_kinds_kernels", "kinds kernels"),
     (r"morsel_work", "kinds work"),
     (r"takes|table_for|fill_step", "refusals"),
-    (r"morsel_check_each", r"core/check_\w+\.c:check_(group|member|ring|writer|reads|input|output|overlaps|scratch|step|tensor|label|step_name)"),
+    (r"morsel_check_each", r"core/check_\w+\.c:check_(group|member|pair|ring|writer|reads|input|output|overlaps|scratch|step|tensor|label|step_name)"),
     (r"tell", "app"),
     (r"morsel_run", r"core/run\.c:run_as_task"),
     (r"run_entries", r"core/run\.c:run_steps|morsel_run_shares|morsel_start_tasks|morsel_run_group|morsel_run_chain|core/watch\.c:tell"),
@@ -44,8 +44,13 @@ RULES = [
     (r"morsel_plan_split", r"morsel_cut_by_channels|morsel_share_steps"),
     (r"morsel_selftest_of|try_\w+", "slots|refusals"),
     (r"morsel_run_units", "kinds run"),
-    (r"morsel_run_rows|run_window", "kinds run|kinds run_rows|kinds point"),
-    (r"morsel_run_\w+", "slots"),
+    (r"run_elements", "kinds pointed|kinds point"),
+    (r"run_window", "kinds run_rows"),
+    (r"morsel_run_conv", "slots conv|slots depthwise"),
+    (r"morsel_run_pool", "slots average_pool|slots max_pool"),
+    (r"morsel_run_binary", "slots qadd|slots qmul|slots binary"),
+    (r"morsel_run_concat", "slots copy"),
+    (r"morsel_run_(\w+)", r"slots \1"),
     (r"for_runs", r"kernels/binary\.c:\w+_run"),
     (r"x86/matmul_avx2\.c:(matmul_packed|packed_rows)", r"newest morsel_fc_blocks_\w+|newest x86/matmul_avx2\.c:in_place_\w+"),
     (r"matmul_packed|packed_rows", "slots fc"),
@@ -53,7 +58,8 @@ RULES = [
     (r"morsel_fc_rows", r"newest morsel_conv_has_tiles_\w+|newest morsel_conv_lines_\w+|newest morsel_fc_few_\w+"),
     (r"x86/conv_avx2\.c:run_(pixels|blocks)", r"widen_\w+"),
     (r"morsel_words_tile_avx2", r"tile_[46]x(8|16)"),
-    (r"morsel_float_conv|run_strips?|take_pixel", r"[^:]*:(eight_)?(take_bytes|add_taps|store|each_row)(_c)?|morsel_float_each_row_c"),
+    (r"morsel_float_conv", r"[^:]*:(eight_)?each_row(_c)?|morsel_float_each_row_c"),
+    (r"run_strips?|take_pixel", r"[^:]*:(eight_)?(take_bytes|add_taps|store)(_c)?"),
     (r"morsel_for_pairs", r"(sum|product|add|multiply)_line|morsel_q(add|mul)_c"),
     (r"morsel_max_pool_rows_c", r"kernels/pool\.c:max_(bytes|floats)"),
     (r"morsel_mean_lines", r"sum_line_of_bytes|morsel_sum_bytes\w*|sum_line\w*"),
@@ -109,7 +115,9 @@ class Library:
     def resolve(self, caller, level):
         """What a caller's pointers may point to."""
         for who, what in RULES:
-            if re.fullmatch(who, plain(caller)) or re.fullmatch(who, plain(caller).rsplit(":", 1)[-1]):
+            match = re.fullmatch(who, plain(caller)) or re.fullmatch(who, plain(caller).rsplit(":", 1)[-1])
+            if match:
+                what = match.expand(what) if what.startswith("slots ") else what
                 found = {t for part in self.parts(what) for t in self.targets(part, level)}
                 if not found and what not in ("app", "refusals"):
                     self.faults.append(f"{caller}: {what} names no function")
@@ -183,7 +191,8 @@ def unreached(libraries, seen):
 def read(folder, kinds):
     library = Library(folder)
     tables = "".join(open(p).read() for p in ["kernels/table.c", *([f"{library.machine}/table.c"] if library.machine != "c" else [])])
-    library.tables = {"kinds": re.findall(KINDS, kinds), "slots": re.findall(SLOTS, tables),
+    pointed = [("pointed", run) for row in kinds.split(";") if ".point = " in row for run in re.findall(r"\.run = (morsel_\w+)", row)]
+    library.tables = {"kinds": re.findall(KINDS, kinds) + pointed, "slots": re.findall(SLOTS, tables),
                       "refusals": [f for _, f in re.findall(REFUSALS, tables)] + re.findall(r"refusals\.\w+ = (\w+)", tables)}
     return library
 
