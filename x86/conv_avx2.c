@@ -7,31 +7,46 @@
 #include "words_avx2.h"
 #include "x86.h"
 
-#define TALL 56u   /* pixels of several output rows that go together */
-#define PIXELS 48u /* whose sums wait, and those of */
-#define BLOCKS 6u
-#define WORDS 12288u      /* of inputs, in the room */
-#define WORDS_STACK 6144u /* .. and on the stack */
+#define TALL 56u /* pixels of several output rows that go together */
 
-/* What is in work. */
+/* How much is in work at most, by what is there: pairs of inputs in a piece of a window, or in all of it; blocks; pixels whose sums
+ * wait. */
+static const struct size {
+    uint32_t bytes;
+    uint16_t pairs, whole, blocks, pixels;
+} sizes[] = {{43008, 128, 160, 6, 48}, {28672, 128, 160, 4, 32}, {16384, 64, 80, 4, 24}, {0, 48, 72, 2, 12}};
+
+#define STACK 9216u       /* bytes, where the room has no more */
+#define WORDS_MOST 12288u /* of inputs: with all else they stay in the nearest cache */
+
 struct work {
+    const struct size *size;
+    struct morsel_part256 *part;
     int16_t *weights;
-    int32_t (*sums)[(PIXELS + 4) * 16];
+    int32_t *sums;
     uint16_t *words;
-    uint32_t most; /* words */
-    struct morsel_part256 part[BLOCKS];
+    uint32_t pairs, most; /* of inputs; words */
+    uint32_t each;        /* sums of a block, which whole windows share */
+    int whole;            /* a piece has all of a window */
 };
 
-#define WORK_BYTES(words) (MORSEL_WORDS_PAIRS * 64 + BLOCKS * (PIXELS + 4) * 64 + ((words) + 16) * 2)
-
-/* In the room, or in WORK_BYTES(WORDS_STACK) of the stack. */
-static void take_room(struct work *r, const struct morsel_room *room, uint8_t *stack) {
-    const int roomy = room->bytes >= WORK_BYTES(WORDS);
-    uint8_t *memory = roomy ? room->data : stack;
-    r->most = roomy ? WORDS : WORDS_STACK;
-    r->weights = (int16_t *)(void *)memory;
-    r->sums = (void *)(memory + MORSEL_WORDS_PAIRS * 64);
-    r->words = (uint16_t *)(void *)(r->sums + BLOCKS);
+/* What is left is for words. */
+static void take_room(struct work *r, const struct morsel_conv_job *job, uint8_t *stack) {
+    const int roomy = job->room.bytes > STACK;
+    const uint32_t bytes = roomy ? job->room.bytes : STACK;
+    uint8_t *memory = roomy ? job->room.data : stack;
+    r->size = sizes;
+    while (r->size->bytes > bytes) r->size++;
+    r->pairs = job->kernel_h * job->quads * 2;
+    r->whole = r->pairs <= r->size->whole;
+    r->each = r->whole ? 0 : (r->size->pixels + 4u) * 16;
+    if (!r->whole) r->pairs = r->size->pairs;
+    r->part = (struct morsel_part256 *)(void *)memory;
+    r->weights = (int16_t *)(void *)(r->part + r->size->blocks);
+    r->sums = (int32_t *)(void *)(r->weights + r->pairs * (size_t)32);
+    r->words = (uint16_t *)(void *)(r->sums + (r->whole ? 6 * 16 : r->each * r->size->blocks));
+    r->most = (uint32_t)((size_t)(memory + bytes - (uint8_t *)r->words) / 2 - 16);
+    if (r->most > WORDS_MOST) r->most = WORDS_MOST;
 }
 
 /* ---- tiles ---- */
@@ -67,17 +82,13 @@ MORSEL_INLINE void store_sums(const struct morsel_part256 *part, const int32_t *
     }
 }
 
-/* In float, by what stores seven pixels: of fewer, the last one again. */
-static __attribute__((noinline)) void store_floats(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t pixels) {
-    struct morsel_part256 some = *part;
-    __m256i s[14];
-    some.last = (uint32_t)pixels - 1;
-    for (size_t i = 0; i < 7; i++) {
-        const int32_t *p = sums + (i < pixels ? i : pixels - 1) * 16;
-        s[i] = morsel_load_sums(p), s[7 + i] = morsel_load_sums(p + 8);
+/* n pixels in float, seven at most. */
+static __attribute__((noinline)) void store_floats(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t n) {
+    __m256i some[7];
+    for (uint32_t first = 0; first < part->channels; first += 8) {
+        for (size_t i = 0; i < n; i++) some[i] = morsel_load_sums(sums + i * 16 + first);
+        morsel_store_floats_avx2(part, at, some, n, first);
     }
-    const struct morsel_seven256 a = {s[0], s[1], s[2], s[3], s[4], s[5], s[6]}, b = {s[7], s[8], s[9], s[10], s[11], s[12], s[13]};
-    morsel_store_copies_avx2(&some, at, &a, &b);
 }
 
 void morsel_store_words_avx2(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n) {
@@ -186,15 +197,24 @@ static uint32_t divide_up(size_t a, size_t b) {
     return (uint32_t)((a + b - 1) / b);
 }
 
-static struct cut cut_windows(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n, uint32_t most) {
-    const uint32_t pairs = (job->taps + 1) / 2;
-    struct cut c = {.shared = !lines->map && !lines->across && n >= 6 && lines->step <= 2 * job->taps && pairs <= MORSEL_WORDS_PAIRS};
+/* As many lines as there is room for with the inputs of six pixels. */
+static uint32_t lines_at_once(const struct morsel_conv_job *job, const struct morsel_lines *lines, const struct work *r) {
+    const uint32_t by_pairs = r->pairs / ((job->taps + 1) / 2), by_words = r->most / (5 * (uint32_t)lines->step + job->taps + 31);
+    return by_pairs < by_words ? by_pairs : by_words;
+}
+
+/* Pieces have six pixels at least: STACK leaves 1552 words beside 48 pairs, and windows of these have 6 * 96; beside 72 pairs 1616, and
+ * windows have 6 * 144. */
+static struct cut cut_windows(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n, const struct work *r) {
+    struct cut c = {.shared = !lines->map && !lines->across && n >= 6 && lines->step <= 2 * job->taps && job->taps <= r->pairs * 2};
+    const uint32_t at_once = c.shared ? lines_at_once(job, lines, r) : 0;
+    if (at_once < (r->whole ? job->kernel_h : 1)) c.shared = 0;
     c.all = c.shared ? job->kernel_h : job->kernel_h * job->quads;
-    c.pieces = divide_up(c.all, c.shared ? MORSEL_WORDS_PAIRS / pairs : MORSEL_WORDS_PAIRS / 2);
+    c.pieces = divide_up(c.all, c.shared ? at_once : r->pairs / 2);
     c.each = divide_up(c.all, c.pieces);
     c.step = c.shared ? c.each * job->quads : c.each;
-    c.pixels = c.shared ? (most / c.each - job->taps - 31) / lines->step + 1 : most / (c.each * 4);
-    if (c.pieces > 1 && c.pixels > PIXELS) c.pixels = PIXELS;
+    c.pixels = c.shared ? (r->most / c.each - job->taps - 31) / lines->step + 1 : r->most / (c.each * 4);
+    if (c.pieces > 1 && c.pixels > r->size->pixels) c.pixels = r->size->pixels;
     if (c.pixels < n) c.pixels = (divide_up(n, divide_up(n, c.pixels / 2 * 2)) + 1) / 2 * 2;
     else c.pixels = n;
     return c;
@@ -222,7 +242,7 @@ static void run_blocks(struct stretch *s, struct work *r, const struct cut *c, c
             else if (block + blocks < job->end) next = r->part[b].weights + job->block_bytes;
             morsel_widen_block(r->weights, &s->piece, w);
             if (job->below) take_zeros(r->weights, &s->piece, job->args->channels.weight_zero + job->constants + (block + b) * 16);
-            run_tiles(s, r, r->part + b, r->sums[b], next);
+            run_tiles(s, r, r->part + b, r->sums + b * (size_t)r->each, next);
         }
     }
 }
@@ -238,16 +258,16 @@ static void start_zeros(struct morsel_part256 *part, const struct morsel_conv_jo
 }
 
 static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
-    _Alignas(64) uint8_t stack[WORK_BYTES(WORDS_STACK)];
+    _Alignas(64) uint8_t stack[STACK];
     struct work r;
-    take_room(&r, &job->room, stack);
-    const struct cut c = cut_windows(job, lines, n, r.most);
+    take_room(&r, job, stack);
+    const struct cut c = cut_windows(job, lines, n, &r);
     struct stretch s = {.n = n};
     for (; s.base < n; s.base += c.pixels) {
         s.count = n - s.base < c.pixels ? n - s.base : c.pixels;
         if (s.count < 6 && n >= 6) s.base = n - 6, s.count = 6; /* a whole tile */
         for (uint32_t block = job->begin, blocks; block < job->end; block += blocks) {
-            blocks = job->end - block < BLOCKS ? job->end - block : BLOCKS;
+            blocks = job->end - block < r.size->blocks ? job->end - block : r.size->blocks;
             for (uint32_t b = 0; b < blocks; b++) {
                 r.part[b] = morsel_part_avx2(job, lines, block + b, pixel, n, NULL);
                 if (job->below) start_zeros(&r.part[b], job, block + b);
@@ -268,7 +288,7 @@ const char *morsel_conv_refusal_avx2(const void *args) {
 }
 
 void morsel_conv_lines_avx2(const struct morsel_conv_args *a, const uint8_t *const *row, const float *lines) {
-    morsel_conv_plan_keep(a, row, 0, 1, TALL, run_pixels, (void *)(uintptr_t)lines);
+    morsel_conv_plan_line(a, row, TALL, run_pixels, (void *)(uintptr_t)lines);
 }
 
 void morsel_conv_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {

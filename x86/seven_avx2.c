@@ -60,9 +60,7 @@ void morsel_sum_below_avx2(int32_t *below, const struct morsel_conv_job *job, co
     }
 }
 
-/* Seven pixels of at most eight channels in float, from channel `first` of the part on. Pixels of scales of their own have zero points of
- * their own, too. */
-static void store_floats(const struct morsel_part256 *part, size_t at, const __m256i *sums, uint32_t first) {
+void morsel_store_floats_avx2(const struct morsel_part256 *part, size_t at, const __m256i *sums, size_t n, uint32_t first) {
     const struct morsel_conv_job *job = part->job;
     const struct morsel_channels *c = &job->args->channels;
     const size_t channel = (size_t)(part->multiplier - c->multiplier) + first;
@@ -75,12 +73,11 @@ static void store_floats(const struct morsel_part256 *part, size_t at, const __m
         const __m256i zero = _mm256_loadu_si256((const __m256i *)(const void *)(c->weight_zero + channel));
         sum = _mm256_sub_epi32(sum, _mm256_mullo_epi32(zero, _mm256_set1_epi32((int32_t)(job->kernel_h * job->quads * 4))));
     }
-    for (size_t i = 0; i < 7; i++) {
-        const size_t to = at + (i < part->last ? i : part->last);
+    for (size_t to = at; to < at + n; to++, sums++) {
         const float *line = part->lines ? part->lines + 2 * to : NULL;
         const __m256i less = part->lines ? _mm256_mullo_epi32(sum, _mm256_set1_epi32(morsel_found_zero(line))) : _mm256_setzero_si256();
         const __m256 m = part->lines ? _mm256_mul_ps(multiplier, _mm256_set1_ps(line[0])) : multiplier;
-        __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(sums[i], less)), m);
+        __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(*sums, less)), m);
         if (part->bias) v = _mm256_add_ps(v, _mm256_loadu_ps(part->bias + first));
         v = _mm256_min_ps(high, _mm256_max_ps(low, v)); /* of two zeros the second, and a NaN */
         float *y = (float *)(void *)(part->y + to * part->y_step) + first;
@@ -101,8 +98,8 @@ void morsel_store_copies_avx2(const struct morsel_part256 *part, size_t at, cons
     __m256i first[8] = {a->p0, a->p1, a->p2, a->p3, a->p4, a->p5, a->p6, a->p6};
     __m256i second[8] = {b->p0, b->p1, b->p2, b->p3, b->p4, b->p5, b->p6, b->p6};
     if (part->job->args->y.qparams.is_float) {
-        store_floats(part, at, first, 0);
-        if (part->channels > 8) store_floats(part, at, second, 8);
+        morsel_store_floats_avx2(part, at, first, part->last + 1, 0);
+        if (part->channels > 8) morsel_store_floats_avx2(part, at, second, part->last + 1, 8);
         return;
     }
     for (uint32_t i = 0; i < 8; i += 2)

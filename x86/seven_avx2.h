@@ -120,6 +120,10 @@ MORSEL_INLINE void morsel_store_7(const struct morsel_part256 *part, uint8_t *y,
 void morsel_store_copies_avx2(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
                               const struct morsel_seven256 *b);
 
+/* n pixels of at most eight channels in float, from channel `first` of the part on. Pixels of scales of their own have zero points of
+ * their own, too. */
+void morsel_store_floats_avx2(const struct morsel_part256 *part, size_t at, const __m256i *sums, size_t n, uint32_t first);
+
 /* Any number of channels, or with float biases, out of the way. Copies are handed over: sums whose address is taken would live in
  * memory from the start. */
 MORSEL_INLINE void morsel_store_some(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,

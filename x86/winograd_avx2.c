@@ -11,7 +11,7 @@
  * modulo 2^32 come back, as 4 y itself fits: 4 * 9 * 255 * 128 * MOST < 2^31.
  *
  * The 16 products are taken four at a time, by rows of G and B', for some tiles and a piece of the channels. Four tiles or six of one
- * product are a tile of words_avx2.h. Fewer than 32 channels are not worth it.
+ * product are a tile of words_avx2.h. Fewer than 32 channels are not worth it, nor is less room than LEAST_ROOM.
  */
 #define MORSEL_BELOW_1
 #include "conv_plan.h"
@@ -21,16 +21,10 @@
 
 #define LEAST 32u /* channels */
 #define MOST 1792u
-#define TILES 32u  /* at once; of many channels half as many, for their pieces to be longer */
-#define SUMMED 96u /* tiles of all blocks that are in work together, */
-#define BLOCKS 6u  /* and how many these are */
-#define ROOM 61440u
+#define LEAST_ROOM 26624u
+#define MOST_ROOM 61440u
+#define BLOCKS 6u                             /* in work together, at most */
 #define SMALL __attribute__((noinline, cold)) /* for the size: most time is spent elsewhere */
-
-struct work {
-    _Alignas(64) uint8_t room[ROOM];
-    uint8_t zeros[MOST]; /* a pixel of padding */
-};
 
 /* Some tiles of the rows: those from `first` on, counted along pairs of rows. */
 struct run {
@@ -40,8 +34,10 @@ struct run {
     size_t pixel;                  /* the first of the rows, in y */
     uint32_t across, first, count; /* across: tiles in a pair of rows */
     uint32_t from, channels, most; /* the piece of the channels; how many they are at most */
-    /* In the room: of each of four products the weights of a block, inputs by tiles, and what comes of them; and of each block in work 4 y,
-     * the upper pixels of all tiles, then the lower ones. */
+    uint8_t *room;
+    uint32_t bytes; /* of it, for what follows */
+    /* Of each of four products the weights of a block, inputs by tiles, and what comes of them; and of each block in work 4 y, the
+     * upper pixels of all tiles, then the lower ones. */
     int16_t *weights;
     uint16_t *inputs;
     int32_t *products, *sums;
@@ -249,11 +245,11 @@ static SMALL void run_blocks(struct run *r, uint32_t block, uint32_t blocks) {
 }
 
 /* How the room is shared: the sums take what they need, a piece of the channels the rest. */
-static SMALL void share_room(struct run *r, uint8_t *room, uint32_t blocks) {
+static SMALL void share_room(struct run *r, uint32_t blocks) {
     const uint32_t in_c = r->job->args->window.in_c, tiles = tiles_of(r);
-    const uint32_t most = (ROOM - 256 * (r->count * blocks + tiles)) / (128 + 8 * tiles) / 16 * 16, pieces = (in_c + most - 1) / most;
+    const uint32_t most = (r->bytes - 256 * (r->count * blocks + tiles)) / (128 + 8 * tiles) / 16 * 16, pieces = (in_c + most - 1) / most;
     r->most = ((in_c + pieces - 1) / pieces + 15) / 16 * 16;
-    r->weights = (int16_t *)(void *)room;
+    r->weights = (int16_t *)(void *)r->room;
     r->inputs = (uint16_t *)r->weights + r->most * (size_t)64;
     r->products = (int32_t *)(void *)(r->inputs + r->most * (size_t)4 * tiles);
     r->sums = r->products + tiles * (size_t)64;
@@ -262,23 +258,42 @@ static SMALL void share_room(struct run *r, uint8_t *room, uint32_t blocks) {
 int morsel_winograd_takes_avx2(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     return w->kernel_h == 3 && w->kernel_w == 3 && w->stride_h == 1 && w->stride_w == 1 && w->dilation_h == 1 && w->dilation_w == 1 &&
-           a->groups == 1 && w->in_c % 16 == 0 && w->in_c >= LEAST && w->in_c <= MOST && !a->channels.weight_zero;
+           a->groups == 1 && w->in_c % 16 == 0 && w->in_c >= LEAST && w->in_c <= MOST && !a->channels.weight_zero &&
+           a->room.bytes >= LEAST_ROOM;
+}
+
+/* A pixel of padding, and the rest. */
+static void take_room(struct run *r, const struct morsel_conv_args *a) {
+    const uint32_t pixel = (a->window.in_c + 63) / 64 * 64;
+    memset(a->room.data, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), a->window.in_c);
+    r->zeros = a->room.data;
+    r->room = a->room.data + pixel;
+    r->bytes = a->room.bytes - pixel < MOST_ROOM ? a->room.bytes - pixel : MOST_ROOM;
+}
+
+/* How many tiles are in work at once: of many channels fewer, for their pieces to be longer. Those of all blocks in work: as many as leave
+ * pieces that are worth it. */
+static uint32_t tiles_at_once(const struct run *r) {
+    return r->bytes == MOST_ROOM && r->job->args->window.in_c <= 64 ? 32 : 16;
+}
+
+static uint32_t tiles_of_blocks(const struct run *r) {
+    return r->bytes == MOST_ROOM ? 96 : r->bytes >= 36864 ? 64 : 32;
 }
 
 SMALL void morsel_winograd_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
     const struct morsel_conv_job job = morsel_conv_job_of(a, 0, NULL, NULL, 0);
-    struct work work;
-    struct run r = {.job = &job, .rows = rows, .zeros = work.zeros, .pixel = (size_t)y * w->out_w, .across = (w->out_w + 1) / 2};
-    const uint32_t tiles = r.across * (n / 2), size = w->in_c > 64 ? TILES / 2 : TILES, runs = (tiles + size - 1) / size;
-    memset(work.zeros, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), w->in_c);
+    struct run r = {.job = &job, .rows = rows, .pixel = (size_t)y * w->out_w, .across = (w->out_w + 1) / 2};
+    take_room(&r, a);
+    const uint32_t tiles = r.across * (n / 2), size = tiles_at_once(&r), runs = (tiles + size - 1) / size;
     for (; r.first < tiles; r.first += r.count) {
         r.count = (tiles + runs - 1) / runs;
         if (r.count > tiles - r.first) r.count = tiles - r.first;
+        const uint32_t fit = tiles_of_blocks(&r) / r.count, most = fit < BLOCKS ? fit : BLOCKS;
         for (uint32_t block = 0, blocks; block < job.end; block += blocks) {
-            blocks = SUMMED / r.count < BLOCKS ? SUMMED / r.count : BLOCKS;
-            if (blocks > job.end - block) blocks = job.end - block;
-            share_room(&r, work.room, blocks);
+            blocks = job.end - block < most ? job.end - block : most;
+            share_room(&r, blocks);
             run_blocks(&r, block, blocks);
         }
     }

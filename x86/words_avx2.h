@@ -10,8 +10,6 @@
 
 #include "seven_avx2.h"
 
-#define MORSEL_WORDS_PAIRS 128u /* pairs of inputs in a piece of a window */
-
 /* A piece of the windows of some pixels. */
 struct morsel_piece {
     uint32_t from;         /* the first quad of the window */
