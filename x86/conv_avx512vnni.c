@@ -46,17 +46,25 @@ static struct morsel_places places_in(const struct morsel_lines *lines, size_t n
     return o;
 }
 
+/* All taps of the tile of pixels from `at` on, in place `tile` of the two that a map has. */
+MORSEL_INLINE const struct morsel_tap *find_taps(const struct morsel_lines *lines, size_t at, int tile, int can) {
+    if (!(can & MAPS && lines->map)) return NULL;
+    struct morsel_tap *taps = lines->map->taps + tile * MORSEL_MAP_MOST;
+    morsel_map_taps(taps, lines->map, at);
+    return taps;
+}
+
 /* The line from the tile's first pixel on, `from` bytes further; or what a map found: where that and the others stand. */
-MORSEL_INLINE const uint8_t *line_from(const struct morsel_lines *lines, const uint8_t *line, size_t from, const struct morsel_tap *tap,
-                                       const struct morsel_places **o, int can) {
-    if (!(can & MAPS && lines->map)) return line + from;
-    *o = &tap->places;
-    return tap->x;
+MORSEL_INLINE const uint8_t *line_from(const struct morsel_lines *lines, const uint8_t *const *line, size_t from,
+                                       const struct morsel_tap *taps, const struct morsel_places **o, int can) {
+    if (!(can & MAPS && lines->map)) return *line + from;
+    *o = &taps[line - lines->line].places;
+    return taps[line - lines->line].x;
 }
 
 /* Whether that line adds nothing. */
-MORSEL_INLINE int adds_nothing(const struct morsel_lines *lines, const uint8_t *const *line, const struct morsel_tap *tap, int can) {
-    if (can & MAPS && lines->map) return tap->nothing;
+MORSEL_INLINE int adds_nothing(const struct morsel_lines *lines, const uint8_t *const *line, const struct morsel_tap *taps, int can) {
+    if (can & MAPS && lines->map) return taps[line - lines->line].nothing;
     return morsel_adds_nothing(lines, (size_t)(line - lines->line));
 }
 
@@ -257,12 +265,11 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall), c = start_pixels(part, 2, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_tap taps[MORSEL_MAP_MOST], *tap = taps;
-    if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at);
+    const struct morsel_tap *taps = find_taps(lines, at, 0, can);
     do {
-        const uint8_t *x = line_from(lines, *line, at * lines->step, tap, &o, can);
+        const uint8_t *x = line_from(lines, line, at * lines->step, taps, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (adds_nothing(lines, line, tap, can)) {
+        if (adds_nothing(lines, line, taps, can)) {
             w = stop;
             continue;
         }
@@ -274,7 +281,7 @@ MORSEL_INLINE void tile_48(const struct part *part, struct morsel_prefetch *pref
             dot_pixels(&a, &b, &c, x, o, w, block, 3, tall);
             morsel_prefetch_lines(prefetch);
         }
-    } while (tap++, ++line != end);
+    } while (++line != end);
     if (can & STRIDED && part->plain) requant_48(part, at, oy, a, b, c, tall, 0);
     else requant_48(part, at, oy, a, b, c, tall, can);
 }
@@ -286,12 +293,11 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = start_pixels(part, 1, at, tall);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
-    struct morsel_tap taps[MORSEL_MAP_MOST], *tap = taps;
-    if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at);
+    const struct morsel_tap *taps = find_taps(lines, at, 0, can);
     do {
-        const uint8_t *x = line_from(lines, *line, at * lines->step, tap, &o, can);
+        const uint8_t *x = line_from(lines, line, at * lines->step, taps, &o, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (adds_nothing(lines, line, tap, can)) {
+        if (adds_nothing(lines, line, taps, can)) {
             w = stop;
             continue;
         }
@@ -303,7 +309,7 @@ MORSEL_INLINE void tile_32(const struct part *part, struct morsel_prefetch *pref
             dot_pixels(&a, &b, &a, x, o, w, block, 2, tall);
             morsel_prefetch_lines(prefetch);
         }
-    } while (tap++, ++line != end);
+    } while (++line != end);
     if (can & STRIDED && part->plain) requant_32(part, at, oy, a, b, tall, 0);
     else requant_32(part, at, oy, a, b, tall, can);
 }
@@ -315,21 +321,20 @@ MORSEL_INLINE void tile_16(const struct part *part, const struct morsel_lines *l
     const int8_t *w = part->weights;
     struct pixels a = start_pixels(part, 0, at, tall), b = tall == 8 ? start_pixels(part, 0, next, tall) : a;
     const size_t from = morsel_place(lines, at), from2 = morsel_place(lines, next);
-    struct morsel_tap taps[MORSEL_MAP_MOST], taps2[MORSEL_MAP_MOST], *tap = taps, *tap2 = taps2;
+    const struct morsel_tap *taps = find_taps(lines, at, 0, can), *taps2 = find_taps(lines, next, 1, can);
     const uint8_t *const *line = lines->line, *const *end = line + job->kernel_h;
     const struct morsel_places *o2 = o;
-    if (can & MAPS && lines->map) morsel_map_taps(taps, lines->map, at), morsel_map_taps(taps2, lines->map, next);
     do {
-        const uint8_t *x = line_from(lines, *line, from, tap, &o, can), *x2 = line_from(lines, *line, from2, tap2, &o2, can);
+        const uint8_t *x = line_from(lines, line, from, taps, &o, can), *x2 = line_from(lines, line, from2, taps2, &o2, can);
         const int8_t *stop = w + (size_t)job->quads * 64;
-        if (adds_nothing(lines, line, tap, can) && adds_nothing(lines, line, tap2, can)) w = stop;
+        if (adds_nothing(lines, line, taps, can) && adds_nothing(lines, line, taps2, can)) w = stop;
         for (; w != stop; w += 64, x += 4, x2 += 4) {
             __m512i v = _mm512_loadu_si512(w);
             struct pixels u = load_pixels(x, o, tall), u2 = load_pixels(x2, o2, tall);
             dot_block(&a, &u, v, tall);
             dot_block(&b, &u2, v, tall);
         }
-    } while (tap++, tap2++, ++line != end);
+    } while (++line != end);
     struct requant f = requant_of(part, 0);
     for (int second = 0; second < 2; second++, a = b, at = next) { /* a loop, for the code to stand once */
         if (tall == 8 && part->floats) {
@@ -447,19 +452,32 @@ const char *morsel_conv_refusal_avx512vnni(const void *args) {
     return morsel_conv_refusal(args, !morsel_conv_has_tiles_avx512vnni(args));
 }
 
-static void conv_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, const float *lines) {
-    struct part stack[PARTS_STACK + 1];
-    const uint32_t roomy = a->room.bytes >= MORSEL_WINDOW_BYTES + (PARTS_KEPT + 1) * sizeof *stack; /* behind the windows */
-    struct kept kept = {.lines = lines, .most = roomy ? PARTS_KEPT : PARTS_STACK};
-    kept.parts = roomy ? (void *)(a->room.data + MORSEL_WINDOW_BYTES) : stack;
-    morsel_conv_plan_keep(a, rows, y, n, a->channels.float_bias && !a->y.qparams.is_float ? 7 : 8, run_pixels, &kept);
+/* In the room behind the windows, or in PARTS_STACK + 1 places on the stack. */
+static void start_kept(struct kept *kept, const struct morsel_conv_args *a, const float *lines, struct part *stack) {
+    const int roomy = a->room.bytes >= MORSEL_WINDOW_BYTES + (PARTS_KEPT + 1) * sizeof *stack;
+    *kept = (struct kept){.lines = lines, .most = roomy ? PARTS_KEPT : PARTS_STACK};
+    kept->parts = roomy ? (void *)(a->room.data + MORSEL_WINDOW_BYTES) : stack;
+}
+
+static uint32_t tall_of(const struct morsel_conv_args *a) {
+    return a->channels.float_bias && !a->y.qparams.is_float ? 7 : 8;
 }
 
 void morsel_conv_lines_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *row, const float *lines) {
-    conv_rows(a, row, 0, 1, lines);
+    struct part stack[PARTS_STACK + 1];
+    struct kept kept;
+    start_kept(&kept, a, lines, stack);
+    morsel_conv_plan_line(a, row, tall_of(a), run_pixels, &kept);
+}
+
+static void conv_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    struct part stack[PARTS_STACK + 1];
+    struct kept kept;
+    start_kept(&kept, a, NULL, stack);
+    morsel_conv_plan_keep(a, rows, y, n, tall_of(a), run_pixels, &kept);
 }
 
 void morsel_conv_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
-    if (morsel_conv_has_tiles_avx512vnni(a)) conv_rows(a, rows, y, n, NULL);
+    if (morsel_conv_has_tiles_avx512vnni(a)) conv_rows(a, rows, y, n);
     else morsel_conv_by_fc(a, rows, y, n, morsel_fc_few_avx512vnni);
 }

@@ -21,8 +21,8 @@ static void tile_7x16(const struct morsel_part256 *part, const struct morsel_lin
     const struct morsel_conv_job *job = part->job;
     const int8_t *w = part->weights;
     struct morsel_seven256 a = morsel_start7(part, 0), b = morsel_start7(part, 1);
-    struct morsel_tap taps[MORSEL_MAP_MOST];
-    if (lines->map) morsel_map_taps(taps, lines->map, at);
+    struct morsel_tap *taps = lines->map ? lines->map->taps : NULL;
+    if (taps) morsel_map_taps(taps, lines->map, at);
     for (size_t ky = 0; ky < job->kernel_h; ky++) {
         const uint8_t *x = lines->map ? taps[ky].x : lines->line[ky] + at * lines->step;
         const struct morsel_places o = lines->map ? taps[ky].places : part->x_places;
@@ -93,7 +93,7 @@ const char *morsel_conv_refusal_avxvnni(const void *args) {
 }
 
 void morsel_conv_lines_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *row, const float *lines) {
-    morsel_conv_plan_keep(a, row, 0, 1, 7, run_pixels, (void *)(uintptr_t)lines);
+    morsel_conv_plan_line(a, row, 7, run_pixels, (void *)(uintptr_t)lines);
 }
 
 void morsel_conv_rows_avxvnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {

@@ -7,7 +7,7 @@
 #define WEIGHTS_PREFETCHED 262144u /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
 #define PIXELS_AT_ONCE 65536u      /* bytes of pixels that do while the weights pass */
 #define RUN_MOST 504u              /* pixels of a run; of whole tiles */
-#define BELOW_MOST 168u            /* pixels whose inputs are added up at once; of whole tiles */
+#define BELOW_MOST 56u             /* pixels whose inputs are added up at once; of whole tiles */
 
 struct morsel_conv_job morsel_conv_job_of(const struct morsel_conv_args *a, uint32_t group, morsel_conv_pixels_fn *pixels, void *kept,
                                           int buffered) {
@@ -22,9 +22,9 @@ struct morsel_conv_job morsel_conv_job_of(const struct morsel_conv_args *a, uint
     job.outs = outs;
     job.end = blocks;
     job.room = a->room;
-    if (buffered && a->room.bytes >= MORSEL_WINDOW_BYTES) {
-        job.room.data += MORSEL_WINDOW_BYTES;
-        job.room.bytes -= MORSEL_WINDOW_BYTES;
+    if (buffered && a->room.bytes > MORSEL_WINDOW_STACK) {
+        job.room.data += morsel_window_bytes(&a->room);
+        job.room.bytes -= morsel_window_bytes(&a->room);
     }
     return job;
 }
@@ -41,25 +41,26 @@ static uint64_t lines_of_nothing(const struct morsel_conv_args *a, const uint8_t
     return found;
 }
 
-/* n pixels where weights have zero points. Tiles ask for up to eight pixels, also of fewer. */
-static __attribute__((noinline)) void run_zeros(const struct morsel_conv_job *plain, const struct morsel_lines *from, size_t pixel,
-                                                size_t n) {
+/* n pixels where weights have zero points; of a map no more than BELOW_MOST. Tiles ask for up to eight pixels, also of fewer. */
+static __attribute__((noinline)) void run_zeros(const struct morsel_conv_job *plain, struct morsel_lines *lines, size_t pixel, size_t n) {
     int32_t below[BELOW_MOST + 8];
     struct morsel_conv_job job = *plain;
-    struct morsel_lines lines = *from;
+    size_t now, done = 0;
     job.below = below;
-    for (size_t now; n; n -= now, pixel += now) {
-        now = n < BELOW_MOST ? n : BELOW_MOST;
-        morsel_sum_below_avx2(below, &job, &lines, now);
+    for (; done < n; done += now) {
+        now = n - done < BELOW_MOST ? n - done : BELOW_MOST;
+        morsel_sum_below_avx2(below, &job, lines, now);
         for (size_t i = now; i < now + 8; i++) below[i] = below[now - 1];
-        job.pixels(&job, &lines, pixel, now);
-        for (uint32_t ky = 0; ky < job.kernel_h && now < n; ky++) lines.line[ky] += now * lines.step;
+        job.pixels(&job, lines, pixel + done, now);
+        for (uint32_t ky = 0; ky < job.kernel_h && !lines->map; ky++) lines->line[ky] += now * lines->step;
     }
+    for (uint32_t ky = 0; ky < job.kernel_h && !lines->map; ky++) lines->line[ky] -= n * lines->step;
 }
 
 /* n pixels of the job, of which the first is pixel `pixel` of y. */
-static void run_pixels(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t pixel, size_t n) {
-    (job->args->channels.weight_zero ? run_zeros : job->pixels)(job, lines, pixel, n);
+static void run_pixels(const struct morsel_conv_job *job, struct morsel_lines *lines, size_t pixel, size_t n) {
+    if (job->args->channels.weight_zero) run_zeros(job, lines, pixel, n);
+    else job->pixels(job, lines, pixel, n);
 }
 
 /* Windows without padding at their sides read the rows where they are; the last one of an odd length would be read past its end. */
@@ -139,29 +140,24 @@ static void conv_direct(const struct morsel_conv_args *a, const uint8_t *const *
 
 /* Lines in a buffer, of the rows that they hold. */
 struct buffer {
-    uint8_t *line[MORSEL_WINDOW_MOST];
+    uint16_t line[MORSEL_WINDOW_MOST]; /* where they begin */
     const uint8_t *row[MORSEL_WINDOW_MOST];
     uint8_t *bytes; /* the room's, or those behind */
     _Alignas(64) uint8_t stack[MORSEL_WINDOW_STACK];
 };
 
-/* Its bytes. */
-static uint32_t buffer_bytes(const struct morsel_conv_args *a) {
-    return a->room.bytes < MORSEL_WINDOW_BYTES ? MORSEL_WINDOW_STACK : MORSEL_WINDOW_BYTES;
-}
-
 /* Empty lines of `bytes` bytes. */
 static void clear_buffer(struct buffer *b, const struct morsel_conv_args *a, size_t bytes) {
-    b->bytes = a->room.bytes < MORSEL_WINDOW_BYTES ? b->stack : a->room.data;
+    b->bytes = a->room.bytes > MORSEL_WINDOW_STACK ? a->room.data : b->stack;
     for (uint32_t ky = 0; ky < a->window.kernel_h; ky++) {
-        b->line[ky] = b->bytes + ky * bytes;
+        b->line[ky] = (uint16_t)(ky * bytes);
         b->row[ky] = NULL;
     }
 }
 
 /* Windows of an output row share most input rows with those of the one before: their lines move up, and only the others are filled. */
 static void move_lines(struct buffer *b, const struct morsel_window *w) {
-    uint8_t *line[MORSEL_WINDOW_MOST];
+    uint16_t line[MORSEL_WINDOW_MOST];
     const uint8_t *row[MORSEL_WINDOW_MOST];
     uint32_t up = w->stride_h / w->dilation_h;
     if (up >= w->kernel_h || w->stride_h % w->dilation_h) return;
@@ -184,9 +180,9 @@ static void conv_columns(const struct morsel_conv_job *job, struct buffer *b, co
     for (uint32_t i = 0; i < n; i++, rows += w->kernel_h) {
         if (i) move_lines(b, w);
         for (uint32_t ky = 0; ky < w->kernel_h; ky++) {
-            if (b->row[ky] != rows[ky]) morsel_fill_line(a, b->line[ky], rows[ky], ox, windows, group);
+            if (b->row[ky] != rows[ky]) morsel_fill_line(a, b->bytes + b->line[ky], rows[ky], ox, windows, group);
             b->row[ky] = rows[ky];
-            lines.line[ky] = b->line[ky];
+            lines.line[ky] = b->bytes + b->line[ky];
         }
         lines.nothing = lines_of_nothing(a, rows, 1);
         run_pixels(job, &lines, (size_t)(y + i) * w->out_w + ox, windows);
@@ -209,7 +205,7 @@ static void conv_copied(const struct morsel_conv_job *job, const uint8_t *const 
 /* The rows of a window, as columns from `ix` on. */
 static void fill_columns(const struct morsel_conv_args *a, struct buffer *b, const uint8_t *const *rows, int64_t ix, size_t columns) {
     for (uint32_t ky = 0; ky < a->window.kernel_h; ky++) {
-        if (b->row[ky] != rows[ky]) morsel_copy_columns(a, b->line[ky], rows[ky], ix, columns);
+        if (b->row[ky] != rows[ky]) morsel_copy_columns(a, b->bytes + b->line[ky], rows[ky], ix, columns);
         b->row[ky] = rows[ky];
     }
 }
@@ -220,7 +216,7 @@ static void find_taps(struct morsel_lines *lines, const struct morsel_conv_args 
     const uint8_t **line = lines->line;
     for (uint32_t ky = 0; ky < w->kernel_h; ky++)
         for (uint32_t kx = 0; kx < w->kernel_w; kx++)
-            *line++ = b->line[ky] + (size_t)kx * w->dilation_w * w->in_c + group * (w->in_c / a->groups);
+            *line++ = b->bytes + b->line[ky] + (size_t)kx * w->dilation_w * w->in_c + group * (w->in_c / a->groups);
 }
 
 /* The job for windows of which each tap is a line. */
@@ -280,8 +276,8 @@ static uint32_t rows_together(const struct morsel_conv_args *a, uint32_t tall) {
     const uint64_t window = (uint64_t)(w->kernel_h - 1) * w->dilation_h + 1;
     const int pairs = tall == 8 && tall % w->out_w == 0 && w->out_c / a->groups <= 16;
     uint32_t n = least((pairs ? 2 * tall : tall) / w->out_w, w->out_h);
-    if (!(morsel_line_is_row(a) || morsel_taps_are_lines(a)) || picture_row(w) > buffer_bytes(a)) return 1;
-    while (n > 1 && ((uint64_t)(n - 1) * w->stride_h + window) * picture_row(w) > buffer_bytes(a)) n--;
+    if (!(morsel_line_is_row(a) || morsel_taps_are_lines(a)) || picture_row(w) > morsel_window_bytes(&a->room)) return 1;
+    while (n > 1 && ((uint64_t)(n - 1) * w->stride_h + window) * picture_row(w) > morsel_window_bytes(&a->room)) n--;
     return n;
 }
 
@@ -292,7 +288,7 @@ static void fill_picture(const struct morsel_conv_args *a, struct buffer *b, con
     const uint32_t up = w->stride_h % w->dilation_h ? w->kernel_h : w->stride_h / w->dilation_h;
     for (uint32_t i = 0; i < n; i++, rows += w->kernel_h)
         for (uint32_t ky = i && up < w->kernel_h ? w->kernel_h - up : 0; ky < w->kernel_h; ky++) {
-            uint8_t *to = b->line[ky] + (size_t)i * w->stride_h * row;
+            uint8_t *to = b->bytes + b->line[ky] + (size_t)i * w->stride_h * row;
             morsel_copy_columns(a, to, rows[ky], -(int64_t)w->pad_left, columns);
             memset(to + row - 4, 0, 4);
         }
@@ -304,7 +300,7 @@ static void multiply_picture(struct morsel_conv_job *job, const struct buffer *b
     struct morsel_lines lines = {.step = (size_t)w->stride_w * w->in_c, .across = w->out_w};
     lines.down = w->stride_h * (size_t)picture_row(w);
     if (morsel_line_is_row(job->args)) {
-        for (uint32_t ky = 0; ky < w->kernel_h; ky++) lines.line[ky] = b->line[ky];
+        for (uint32_t ky = 0; ky < w->kernel_h; ky++) lines.line[ky] = b->bytes + b->line[ky];
     } else {
         make_taps(job);
         find_taps(&lines, job->args, b, group);
@@ -346,6 +342,13 @@ static int map_serves(const struct morsel_conv_args *a) {
     return a->x.qparams.sign_flip == 0 && depth % 4 == 0 && depth <= MORSEL_ZEROS && w->kernel_h * w->kernel_w <= MORSEL_MAP_MOST;
 }
 
+/* Bytes of the room that zero points of a tap take; -1: there are too few. */
+static int64_t room_of_zeros(const struct morsel_conv_args *a) {
+    const uint32_t depth = a->window.in_c / a->groups;
+    if (depth <= MORSEL_ZEROS_STACK) return 0;
+    return depth <= a->room.bytes ? (int64_t)((depth + 63) / 64 * 64) : -1;
+}
+
 /* Pixels that tiles do where there are n: seven each, or `tall`. */
 static uint64_t in_tiles(uint64_t n, uint32_t tall) {
     const uint64_t sevens = (n + 6) / 7 * 7, others = (n + tall - 1) / tall * tall;
@@ -372,14 +375,17 @@ static size_t pixels_of_run(const struct morsel_window *w) {
 static void conv_mapped(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels,
                         void *kept) {
     const struct morsel_window *w = &a->window;
-    const size_t all = (size_t)n * w->out_w, most = pixels_of_run(w);
-    uint8_t zeros[MORSEL_ZEROS];
-    struct morsel_map map = {.args = a, .rows = rows, .zeros = zeros};
+    const size_t all = (size_t)n * w->out_w, most = a->channels.weight_zero ? BELOW_MOST : pixels_of_run(w);
+    const uint32_t in_room = (uint32_t)room_of_zeros(a);
+    uint8_t stack[MORSEL_ZEROS_STACK], *zeros = in_room ? a->room.data : stack;
+    struct morsel_tap taps[2 * MORSEL_MAP_MOST];
+    struct morsel_map map = {.args = a, .rows = rows, .zeros = zeros, .taps = taps};
     struct morsel_lines lines = {.map = &map};
     memset(zeros, a->x.qparams.zero, w->in_c / a->groups);
     for (uint32_t group = 0; group < a->groups; group++) {
         struct morsel_conv_job job = morsel_conv_job_of(a, group, pixels, kept, 0);
         const uint32_t blocks = job.end;
+        if (in_room) job.room.data += in_room, job.room.bytes -= in_room;
         make_taps(&job);
         map.channel = (size_t)group * job.taps;
         for (; next_blocks(&job, blocks); job.begin = job.end)
@@ -397,15 +403,49 @@ const char *morsel_conv_refusal(const struct morsel_conv_args *a, int by_fc) {
 
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                            morsel_conv_pixels_fn *pixels, void *kept) {
-    const uint32_t most = buffer_bytes(a);
+    const uint32_t most = morsel_window_bytes(&a->room);
     uint32_t at_once = morsel_windows_at_once(a, most), of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a, most) : 0;
     uint32_t fit = of_taps > at_once ? of_taps : at_once, together = rows_together(a, tall);
     if (rows_serve(a)) conv_direct(a, rows, y, n, tall, pixels, kept);
-    else if (map_serves(a) && map_is_cheaper(a, n, fit, together, tall)) conv_mapped(a, rows, y, n, pixels, kept);
+    else if (map_serves(a) && room_of_zeros(a) >= 0 && map_is_cheaper(a, n, fit, together, tall)) conv_mapped(a, rows, y, n, pixels, kept);
     else if (together > 1) conv_pictures(a, rows, y, n, together, pixels, kept);
     else if (of_taps) conv_taps(a, rows, y, n, of_taps, pixels, kept);
     else if (at_once) conv_groups(a, rows, y, n, at_once, pixels, kept);
     else morsel_conv_rows_c(a, rows, y, n);
+}
+
+/* ---- one row of windows 1 x 1, as matrix products have it: by itself, without what other windows need on the stack ---- */
+
+#define LINE_STACK 1024u
+
+static uint32_t line_bytes(const struct morsel_conv_args *a) {
+    return a->room.bytes > MORSEL_WINDOW_STACK ? morsel_window_bytes(&a->room) : LINE_STACK;
+}
+
+int morsel_conv_line_fits(const struct morsel_conv_args *a) {
+    return rows_serve(a) || morsel_windows_at_once(a, line_bytes(a)) != 0;
+}
+
+/* As many pixels at a time as the buffer holds. */
+static void copy_line(const struct morsel_conv_args *a, const uint8_t *row, morsel_conv_pixels_fn *pixels, void *kept) {
+    _Alignas(64) uint8_t stack[LINE_STACK];
+    uint8_t *buffer = a->room.bytes > MORSEL_WINDOW_STACK ? a->room.data : stack;
+    const uint32_t at_once = morsel_windows_at_once(a, line_bytes(a)), all = a->window.out_w;
+    struct morsel_conv_job job = morsel_conv_job_of(a, 0, pixels, kept, 1);
+    struct morsel_lines lines = {.line = {buffer}, .step = a->window.in_c};
+    const uint32_t blocks = job.end;
+    for (; next_blocks(&job, blocks); job.begin = job.end)
+        for (uint32_t first = 0, now; first < all; first += now) {
+            now = least(all - first, at_once);
+            morsel_fill_line(a, buffer, row, first, now, 0);
+            run_pixels(&job, &lines, first, now);
+        }
+}
+
+void morsel_conv_plan_line(const struct morsel_conv_args *a, const uint8_t *const *row, uint32_t tall, morsel_conv_pixels_fn *pixels,
+                           void *kept) {
+    if (rows_serve(a)) conv_direct(a, row, 0, 1, tall, pixels, kept);
+    else copy_line(a, *row, pixels, kept);
 }
 
 void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_conv_pixels_fn *pixels) {

@@ -36,6 +36,11 @@ void morsel_conv_plan(const struct morsel_conv_args *a, const uint8_t *const *ro
 void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t tall,
                            morsel_conv_pixels_fn *pixels, void *kept);
 
+/* The only row of windows 1 x 1 without gaps, if its pixels fit where they are copied. */
+int morsel_conv_line_fits(const struct morsel_conv_args *a);
+void morsel_conv_plan_line(const struct morsel_conv_args *a, const uint8_t *const *row, uint32_t tall, morsel_conv_pixels_fn *pixels,
+                           void *kept);
+
 /* Whether the sums below fit. */
 static inline int morsel_conv_is_summed(const struct morsel_conv_args *a) {
     return (uint64_t)a->window.kernel_h * morsel_row_k(a) <= 32768;

@@ -7,7 +7,7 @@ static uint32_t least(uint32_t a, uint32_t b) {
 }
 
 #define RESULTS_AT_ONCE 4096u /* bytes of results that do not lie in order, and are copied */
-#define STACK_RESULTS 2048u   /* the same where they are on the stack, beside windows of MORSEL_WINDOW_STACK */
+#define STACK_RESULTS 1024u   /* the same where they are on the stack, beside windows of MORSEL_WINDOW_STACK */
 
 struct product {
     const struct morsel_conv_args *args;

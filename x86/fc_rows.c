@@ -2,6 +2,8 @@
 /* Which rows of a matrix product go through the tiles of convolutions, and what is prefetched meanwhile. */
 #include "fc_rows.h"
 
+#include "conv_plan.h"
+
 /* Weights of fewer bytes stay in the caches from run to run, and those that more rows use come in time by themselves. */
 enum { PREFETCH_BYTES = 65536, PREFETCH_ROWS = 256 };
 
@@ -19,7 +21,7 @@ void morsel_fc_rows(const struct morsel_fc_args *a, uint32_t begin, uint32_t end
     uint32_t first = (begin + a->blocks - 1) / a->blocks, last = end / a->blocks, n = last - first;
     const uint8_t *x = (const uint8_t *)a->x.data + (size_t)first * a->inputs;
     struct morsel_conv_args args = morsel_fc_as_conv(a, n, a->outputs);
-    if (last < first + least || !tiles(&args) || (a->lines && morsel_conv_refusal(&args, 0))) {
+    if (last < first + least || !tiles(&args) || !morsel_conv_line_fits(&args)) {
         few(a, begin, end);
         return;
     }

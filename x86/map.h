@@ -15,19 +15,20 @@ struct morsel_places {
     ptrdiff_t p1, p2, p3, p4, p5, p6, p7;
 };
 
+/* A tap of a tile's pixels: where the first one has it, where from there the others do, and whether it adds nothing for any of them. */
+struct morsel_tap {
+    const uint8_t *x;
+    struct morsel_places places;
+    int nothing;
+};
+
 /* A run of n pixels, from number `first` of the output rows on. */
 struct morsel_map {
     const struct morsel_conv_args *args;
     const uint8_t *const *rows; /* kernel_h for each output row */
     const uint8_t *zeros;       /* as many zero points as a tap has bytes; they stand for padding */
     size_t first, n, channel;   /* channel: the first of the convolution group */
-};
-
-/* A tap of a tile's pixels: where the first one has it, where from there the others do, and whether it adds nothing for any of them. */
-struct morsel_tap {
-    const uint8_t *x;
-    struct morsel_places places;
-    int nothing;
+    struct morsel_tap *taps;    /* a place for those of two tiles, MORSEL_MAP_MOST each */
 };
 
 /* All taps of eight pixels from number `at` of the run on. Behind its end the last one stands in for those that are missing. */

@@ -14,11 +14,12 @@
 
 #include <string.h>
 
-#define MORSEL_WINDOW_BYTES 16384u /* of the buffer in the room */
-#define MORSEL_WINDOW_STACK 12288u /* .. and on the stack */
+#define MORSEL_WINDOW_BYTES 16384u /* of the buffer in the room, at most */
+#define MORSEL_WINDOW_STACK 2048u  /* .. and on the stack, where the room has no more */
 #define MORSEL_MAP_MOST 25u        /* taps of a window that is looked for in place */
 #define MORSEL_WINDOW_MOST 64u     /* rows of a kernel, or its taps */
-#define MORSEL_ZEROS 4096u         /* zero points of a padded tap */
+#define MORSEL_ZEROS 4096u         /* zero points of a padded tap, in the room */
+#define MORSEL_ZEROS_STACK 512u
 
 /* One line for each kernel row; window p of line ky starts at line[ky] + p * step. Where `across` is not 0, the windows are those of
  * several output rows, as many of each, and those of the next row start `down` bytes further. Such a run is no longer than a tile, or two
@@ -30,6 +31,12 @@ struct morsel_lines {
     uint64_t nothing;             /* a bit for each line: it is all padding, of bytes 0, and adds nothing */
     const struct morsel_map *map; /* where it is not NULL, it alone says where windows are */
 };
+
+/* Bytes of the buffer. */
+static inline uint32_t morsel_window_bytes(const struct morsel_room *room) {
+    if (room->bytes <= MORSEL_WINDOW_STACK) return MORSEL_WINDOW_STACK;
+    return room->bytes < MORSEL_WINDOW_BYTES ? room->bytes : MORSEL_WINDOW_BYTES;
+}
 
 /* Whether line `ky` adds nothing to any sum. */
 static inline int morsel_adds_nothing(const struct morsel_lines *lines, size_t ky) {
