@@ -20,10 +20,11 @@
 #include "requant_avx2.h"
 #include "x86.h"
 
-#define DW_TAPS 16u              /* most quads of taps: kernel_w * pad4(kernel_h) / 4 */
-#define DW_COLUMNS 72u           /* interleaved columns at once, times quads of rows; in the room */
-#define DW_STACK 37u             /* .. and on the stack: at least those of a window */
-#define DW_BYTES_AT_ONCE 262144u /* of input rows that stay in the second-level cache while the channels pass */
+#define DW_TAPS 16u                                /* most quads of taps: kernel_w * pad4(kernel_h) / 4 */
+#define DW_COLUMNS 72u                             /* interleaved columns at once, times quads of rows; in the room */
+#define DW_MOST 37u                                /* those of a window */
+#define DW_STACK (DW_VECTORS == 8 ? 25u : DW_MOST) /* .. and on the stack */
+#define DW_BYTES_AT_ONCE 262144u                   /* of input rows that stay in the second-level cache while the channels pass */
 
 /* 32 channels' taps or inputs, ready to multiply. */
 struct dw_kept {
@@ -323,6 +324,12 @@ static const char *dw_slow(const struct morsel_conv_args *a) {
     return morsel_fits256(c->multiplier, c->float_bias, (a->window.out_c + 15) / 16 * 16) ? NULL : MORSEL_REFUSES_FACTORS;
 }
 
+/* Where the piece of channels from `at` on begins: the last one may lie over the one before. */
+static uint32_t dw_first(const struct morsel_conv_args *a, uint32_t at) {
+    const uint32_t most = a->window.out_c - 32;
+    return a->window.out_c % 16 == 0 && a->window.out_c >= 32 && at > most ? most : at;
+}
+
 #if DW_VECTORS != 8
 /* Whether any of 32 channels' weights have a zero point. */
 static int dw_has_zero(const struct morsel_conv_args *a, uint32_t c) {
@@ -333,9 +340,15 @@ static int dw_has_zero(const struct morsel_conv_args *a, uint32_t c) {
 }
 #endif
 
+/* Columns that there is memory for. */
+static uint32_t dw_most(const struct morsel_conv_args *a) {
+    const uint32_t fit = a->room.bytes / (uint32_t)sizeof(struct dw_kept);
+    return fit > DW_COLUMNS ? DW_COLUMNS : fit > DW_STACK ? fit : DW_STACK;
+}
+
 /* Some rows, channels begin .. end, which begin with a block; or more. */
-static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin,
-                        uint32_t end) {
+static __attribute__((noinline)) void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                                                  uint32_t begin, uint32_t end) {
     struct dw_kept stack[DW_STACK];
     struct dw_channels channels;
     struct dw_strip strip = {.args = a, .channels = &channels, .quads = (a->window.kernel_h + 3) / 4};
@@ -343,18 +356,10 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
     strip.x_step = morsel_x_step(&a->window);
     strip.y_step = morsel_y_step(&a->window, 1);
     strip.quick = !dw_slow(a);
-    strip.most = a->room.bytes < DW_COLUMNS * sizeof *stack ? DW_STACK : DW_COLUMNS;
+    strip.most = dw_most(a);
     strip.kept = strip.most == DW_STACK ? stack : (void *)a->room.data;
     for (uint32_t at = begin, c; at < end; at += 32) {
-        /* The last piece may lie over the one before. */
-        uint32_t most = a->window.out_c - 32;
-        c = a->window.out_c % 16 == 0 && a->window.out_c >= 32 && at > most ? most : at;
-#if DW_VECTORS != 8
-        if (dw_has_zero(a, c)) {
-            morsel_depthwise_channels_avx2(a, rows, y, n, c, at + 32 < end ? at + 32 : end);
-            continue;
-        }
-#endif
+        c = dw_first(a, at);
         dw_take_channels(&channels, a, c);
         for (uint32_t i = 0, done; i < n; i += done) {
             strip.y = (uint8_t *)a->y.data + (size_t)(y + i) * a->window.out_row + (size_t)c * morsel_element_bytes(&a->y.qparams);
@@ -363,16 +368,31 @@ static void dw_run_rows(const struct morsel_conv_args *a, const uint8_t *const *
     }
 }
 
+/* All channels. Those whose weights have a zero point are AVX2's, and its frame does not lie on top of this one. */
+static void dw_all(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+#if DW_VECTORS != 8
+    const uint32_t out_c = a->window.out_c;
+    for (uint32_t at = 0, end; a->channels.weight_zero && at < out_c; at = end) {
+        end = out_c - at < 32 ? out_c : at + 32;
+        if (dw_has_zero(a, dw_first(a, at))) morsel_depthwise_channels_avx2(a, rows, y, n, at, end);
+        else dw_run_rows(a, rows, y, n, at, end);
+    }
+    if (a->channels.weight_zero) return;
+#endif
+    dw_run_rows(a, rows, y, n, 0, a->window.out_c);
+}
+
 static const char *dw_refusal(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     if (a->x.qparams.sign_flip) return MORSEL_REFUSES_INT8;
-    if (w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w, DW_STACK) == 0) return MORSEL_REFUSES_WINDOW;
+    if (w->kernel_w * ((w->kernel_h + 3) / 4) > DW_TAPS || dw_results_at_once(w, DW_MOST) == 0) return MORSEL_REFUSES_WINDOW;
     return DW_VECTORS != 8 ? dw_slow(a) : NULL;
 }
 
 static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (dw_refusal(a)) {
+    const int fits = DW_VECTORS == 8 ? morsel_depthwise_fits_avx2(a) : !a->channels.weight_zero || morsel_depthwise_fits_avx2(a);
+    if (dw_refusal(a) || !fits) {
         (DW_VECTORS == 8 ? morsel_depthwise_rows_c : morsel_depthwise_rows_avx2)(a, rows, y, n);
         return;
     }
@@ -380,6 +400,6 @@ static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows
     if (most < 2) most = 2;
     for (uint32_t i = 0, now; i < n; i += now) {
         now = n - i < most ? n - i : most;
-        dw_run_rows(a, rows + (size_t)i * w->kernel_h, y + i, now, 0, w->out_c);
+        dw_all(a, rows + (size_t)i * w->kernel_h, y + i, now);
     }
 }

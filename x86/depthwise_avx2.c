@@ -38,6 +38,10 @@ void morsel_depthwise_channels_avx2(const struct morsel_conv_args *a, const uint
     dw_run_rows(a, rows, y, n, begin, end);
 }
 
+int morsel_depthwise_fits_avx2(const struct morsel_conv_args *a) {
+    return dw_results_at_once(&a->window, dw_most(a)) != 0;
+}
+
 const char *morsel_depthwise_refusal_avx2(const void *args) {
     return dw_refusal(args);
 }

@@ -310,7 +310,9 @@ static int has_zero(const struct morsel_conv_args *a, uint32_t c) {
 }
 
 /* Some rows, all channels. Where two rows are made together, they have four rows under them. */
-static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+/* Channels begin .. end. */
+static __attribute__((noinline)) void run_rows(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                                               uint32_t begin, uint32_t end) {
     const struct morsel_window *w = &a->window;
     struct channels channels;
     struct strip strip;
@@ -320,11 +322,7 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
     strip.requant = morsel_requant512(&a->y);
     strip.x_step = morsel_x_step(w);
     strip.y_step = morsel_y_step(w, 1);
-    for (uint32_t c = 0; c < w->out_c; c += 64) {
-        if (has_zero(a, c)) {
-            morsel_depthwise_channels_avx2(a, rows, y, n, c, w->out_c - c < 64 ? w->out_c : c + 64);
-            continue;
-        }
+    for (uint32_t c = begin; c < end; c += 64) {
         take_channels(&channels, a, c, tiles);
         cut_rows(&channels, w, strip.x_step, strip.y_step);
         const uint32_t floats = a->y.qparams.is_float;
@@ -338,6 +336,17 @@ static void run_rows(const struct morsel_conv_args *a, const uint8_t *const *row
             fn(&strip);
         }
     }
+}
+
+/* All channels. Those whose weights have a zero point are AVX2's, and its frame does not lie on top of this one. */
+static void run_all(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
+    const uint32_t out_c = a->window.out_c;
+    for (uint32_t c = 0, end; a->channels.weight_zero && c < out_c; c = end) {
+        end = out_c - c < 64 ? out_c : c + 64;
+        if (has_zero(a, c)) morsel_depthwise_channels_avx2(a, rows, y, n, c, end);
+        else run_rows(a, rows, y, n, c, end);
+    }
+    if (!a->channels.weight_zero) run_rows(a, rows, y, n, 0, out_c);
 }
 
 /* Others are AVX2's. */
@@ -357,7 +366,7 @@ const char *morsel_depthwise_refusal_avx512vnni(const void *args) {
 
 void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    if (!is_taken(a)) {
+    if (!is_taken(a) || (a->channels.weight_zero && !morsel_depthwise_fits_avx2(a))) {
         morsel_depthwise_rows_avx2(a, rows, y, n);
         return;
     }
@@ -365,6 +374,6 @@ void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const ui
     if (most < 2) most = 2;
     for (uint32_t i = 0, now; i < n; i += now) {
         now = n - i < most ? n - i : most;
-        run_rows(a, rows + (size_t)i * w->kernel_h, y + i, now);
+        run_all(a, rows + (size_t)i * w->kernel_h, y + i, now);
     }
 }

@@ -50,7 +50,8 @@ morsel_range_fn morsel_range_avx2;
 morsel_quantize_fn morsel_quantize_avx2;
 
 /* Some rows of channels begin .. end, which begin with a block, or of more: for kernels that do not know zero points of weights. The
- * arguments are such that AVX2's kernel takes them. */
+ * arguments are such that AVX2's kernel takes them, and windows fit its room or the stack. */
+int morsel_depthwise_fits_avx2(const struct morsel_conv_args *args);
 void morsel_depthwise_channels_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin,
                                     uint32_t end);
 
