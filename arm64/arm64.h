@@ -18,6 +18,7 @@
 #define MORSEL_ROOM_LEAST 4096u  /* and at least */
 #define MORSEL_ROOM_PIXELS 8u    /* with fewer it does not pay */
 #define MORSEL_STRIP 16u
+#define MORSEL_RAW 64u /* channels of a span whose sums stay sums, at most */
 struct morsel_pairs {
     int32_t sums[MORSEL_STRIP][64];
     int32_t start[2 * MORSEL_SPAN];
@@ -40,9 +41,9 @@ struct morsel_tile {
     uint32_t pixels; /* 1..4 */
     uint32_t tiles;  /* more than 1: whole tiles of one segment, each x_step behind the one before; never with RAW */
     size_t x_step;
-    uint8_t *y;                  /* first channel of the first pixel */
-    size_t y_step;               /* from pixel to pixel */
-    int32_t (*raw)[MORSEL_SPAN]; /* RAW: sums [pixel][channel] */
+    uint8_t *y;                 /* first channel of the first pixel */
+    size_t y_step;              /* from pixel to pixel */
+    int32_t (*raw)[MORSEL_RAW]; /* RAW: sums [pixel][channel] */
     struct morsel_pairs *room;
     int32_t *sums; /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
     uint32_t begun, ended;

@@ -29,7 +29,7 @@ struct walk_room {
         };
     };
     const uint8_t *lines[4]; /* of copied windows */
-    int32_t raw[4][MORSEL_SPAN];
+    int32_t raw[4][MORSEL_RAW];
     int32_t below[4 * SUMMED];
     struct morsel_span span;
 };
@@ -360,13 +360,6 @@ static int plan(struct walk *w) {
     return !w->packing || w->k <= PACKED;
 }
 
-static void fill_spare(struct walk *w) {
-    w->line = (w->tile_k + SPARE + 15) / 16 * 16;
-    for (uint32_t p = 0; w->packing && p < 4; p++) w->own->lines[p] = w->own->packed + p * w->line;
-    if (w->packing) memset(w->own->packed, 0, sizeof w->own->packed);
-    else memset(w->own->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
-}
-
 /* Channels of a span, which goes over all pixels before the next one does. Where the inputs stay in a cache they are few. Then the weights
  * come from memory beside the arithmetic of those before, and stay in the nearest cache for all pixels. */
 static uint32_t span_channels(const struct walk *w, uint32_t pixels) {
@@ -399,6 +392,15 @@ static void share(struct walk *w, uint32_t pixels) {
     w->most = (blocks + spans - 1) / spans * 16;
 }
 
+static void start_walk(struct walk *w, uint32_t pixels) {
+    w->line = (w->tile_k + SPARE + 15) / 16 * 16;
+    for (uint32_t p = 0; w->packing && p < 4; p++) w->own->lines[p] = w->own->packed + p * w->line;
+    if (w->packing) memset(w->own->packed, 0, sizeof w->own->packed);
+    else memset(w->own->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
+    share(w, pixels);
+    if ((w->a->y.qparams.is_float || w->a->channels.float_bias) && w->most > MORSEL_RAW) w->most = MORSEL_RAW;
+}
+
 /* A 1x1 window too deep for the room becomes a row of cells that it holds; the bytes and the weights lie the same. */
 static void split_depth(struct morsel_conv_args *a, uint32_t room) {
     struct morsel_window *win = &a->window;
@@ -417,8 +419,7 @@ static __attribute__((noinline)) void walk_rows(struct walk *w, uint32_t y, uint
     const struct morsel_conv_args *a = w->a;
     struct walk_room own;
     w->own = &own; /* cppcheck-suppress autoVariables; the walk ends here */
-    fill_spare(w);
-    share(w, n * a->window.out_w);
+    start_walk(w, n * a->window.out_w);
     size_t first = (size_t)y * a->window.out_w * a->window.out_c;
     for (uint32_t g = 0; g < a->groups; g++)
         for (uint32_t c = 0; c < w->outs; c += w->most) run_span(w, g, c, n * a->window.out_w, first, tile);
@@ -469,8 +470,7 @@ static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_
                                                   uint32_t begin, uint32_t end, morsel_tile_fn *tile) {
     struct walk_room own;
     w->own = &own; /* cppcheck-suppress autoVariables; the walk ends here */
-    fill_spare(w);
-    share(w, a->rows);
+    start_walk(w, a->rows);
     for (uint32_t rows; begin < end; begin += rows * a->blocks) { /* whole rows together; parts of a row one by one */
         uint32_t row = begin / a->blocks, block = begin % a->blocks, stop = a->blocks;
         const uint8_t *line = (const uint8_t *)a->x.data + (size_t)row * a->inputs;
