@@ -15,7 +15,9 @@
 
 struct trial {
     const struct morsel_kernels *kernels;
+#if MORSEL_OWN_KERNELS
     struct morsel_kernels plain; /* plain C, for what those refuse */
+#endif
     union morsel_args args;
     struct morsel_channels channels;
     struct morsel_qparams type; /* of what is read and written */
@@ -154,9 +156,14 @@ static void set_ends(struct trial *t, void *args) {
     set_output(t, &ends->y);
 }
 
+#if MORSEL_OWN_KERNELS
 static int takes(morsel_refusal_fn *refusal, const void *args) {
     return !refusal || !refusal(args);
 }
+#define TAKEN(t, slot, args) (takes((t)->kernels->refusals.slot, args) ? (t)->kernels->slot : (t)->plain.slot)
+#else
+#define TAKEN(t, slot, args) ((t)->kernels->slot) /* plain C refuses nothing */
+#endif
 
 /* One row of eight pixels, by a window over `side` rows and columns. */
 static void try_window(struct trial *t, uint32_t kind) {
@@ -182,13 +189,13 @@ static void try_window(struct trial *t, uint32_t kind) {
         a->float_conv.bias = t->floats + 48;
         k->float_conv(&a->float_conv, rows, 0, 1);
     } else if (kind == MORSEL_STEP_AVERAGE_POOL) k->average_pool(&a->pool, rows, 0, 1);
-    else if (kind == MORSEL_STEP_MAX_POOL) (takes(k->refusals.max_pool, a) ? k->max_pool : t->plain.max_pool)(&a->pool, rows, 0, 1);
+    else if (kind == MORSEL_STEP_MAX_POOL) TAKEN(t, max_pool, a)(&a->pool, rows, 0, 1);
     else {
         sum_weights(t, side == 3 ? 3 : CHANNELS / 4);
         a->conv.weights = (const int8_t *)t->weights;
         a->conv.channels = t->channels;
-        if (side == 3) (takes(k->refusals.depthwise, a) ? k->depthwise : t->plain.depthwise)(&a->conv, rows, 0, 1);
-        else (takes(k->refusals.conv, a) ? k->conv : t->plain.conv)(&a->conv, rows, 0, 1);
+        if (side == 3) TAKEN(t, depthwise, a)(&a->conv, rows, 0, 1);
+        else TAKEN(t, conv, a)(&a->conv, rows, 0, 1);
     }
 }
 
@@ -200,13 +207,13 @@ static void try_product(struct trial *t, uint32_t kind) {
         set_ends(t, a);
         a->fc.weights = (const int8_t *)t->weights;
         a->fc.channels = t->channels;
-        (takes(k->refusals.fc, a) ? k->fc : t->plain.fc)(&a->fc, 0, 5);
+        TAKEN(t, fc, a)(&a->fc, 0, 5);
     } else if (kind == MORSEL_STEP_MATMUL) {
         set_input(t, &a->matmul.a, 0);
         set_input(t, &a->matmul.b, 64);
         set_output(t, &a->matmul.y);
         a->matmul.multiplier = t->multiplier[0];
-        (takes(k->refusals.matmul, a) ? k->matmul : t->plain.matmul)(&a->matmul, 0, 4);
+        TAKEN(t, matmul, a)(&a->matmul, 0, 4);
     } else {
         a->float_matmul.a = t->floats;
         a->float_matmul.b = t->floats + 8;
@@ -217,7 +224,6 @@ static void try_product(struct trial *t, uint32_t kind) {
 }
 
 static void try_pairs(struct trial *t, uint32_t op) {
-    const struct morsel_kernels *k = t->kernels;
     struct morsel_binary_args *a = &t->args.binary;
     set_input(t, &a->a, 0);
     set_input(t, &a->b, 64);
@@ -226,9 +232,9 @@ static void try_pairs(struct trial *t, uint32_t op) {
     a->a_ratio = 0.0061f;
     a->b_ratio = 0.93f;
     a->offset = 1.7f;
-    if (op == MORSEL_BINARY_QADD) (takes(k->refusals.qadd, a) ? k->qadd : t->plain.qadd)(a, 0, 47);
-    else if (op == MORSEL_BINARY_QMUL) (takes(k->refusals.qmul, a) ? k->qmul : t->plain.qmul)(a, 0, 47);
-    else (takes(k->refusals.binary, a) ? k->binary : t->plain.binary)(a, 0, 47);
+    if (op == MORSEL_BINARY_QADD) TAKEN(t, qadd, a)(a, 0, 47);
+    else if (op == MORSEL_BINARY_QMUL) TAKEN(t, qmul, a)(a, 0, 47);
+    else TAKEN(t, binary, a)(a, 0, 47);
 }
 
 static void try_function(struct trial *t, uint32_t op) {
@@ -249,9 +255,9 @@ static void try_lines(struct trial *t, uint32_t kind) {
     set_ends(t, a);
     if (kind == MORSEL_STEP_MEAN) {
         a->mean.multiplier = 0.143f;
-        (takes(k->refusals.mean, a) ? k->mean : t->plain.mean)(&a->mean, 0, CHANNELS);
+        TAKEN(t, mean, a)(&a->mean, 0, CHANNELS);
     } else if (kind == MORSEL_STEP_SOFTMAX) {
-        (takes(k->refusals.softmax, a) ? k->softmax : t->plain.softmax)(&a->softmax, 0, 4);
+        TAKEN(t, softmax, a)(&a->softmax, 0, 4);
     } else if (kind == MORSEL_STEP_LAYER_NORM) {
         a->layer_norm.factor = t->floats + 8;
         a->layer_norm.term = t->floats + 16;
@@ -276,13 +282,13 @@ static void try_places(struct trial *t, uint32_t kind) {
         a->lut.y = t->y;
         a->lut.table = t->weights;
         a->lut.x_flip = a->lut.y_flip = t->type.sign_flip;
-        (takes(k->refusals.lut, a) ? k->lut : t->plain.lut)(&a->lut, 0, 187);
+        TAKEN(t, lut, a)(&a->lut, 0, 187);
     } else if (kind == MORSEL_STEP_GATHER) {
         a->gather.x = t->x;
         a->gather.y = t->y;
         a->gather.table = places;
         a->gather.fill = 7 ^ t->type.sign_flip;
-        (takes(k->refusals.gather, a) ? k->gather : t->plain.gather)(&a->gather, 0, 3 * 19);
+        TAKEN(t, gather, a)(&a->gather, 0, 3 * 19);
     } else if (kind == MORSEL_STEP_LOOKUP) {
         a->lookup.x = places;
         a->lookup.table = t->x;
@@ -348,7 +354,9 @@ static const uint32_t answers[MORSEL_STEP_KIND_COUNT] = {
 const char *morsel_selftest_of(const struct morsel_kernels *kernels) {
     struct trial t;
     t.kernels = kernels;
+#if MORSEL_OWN_KERNELS
     morsel_kinds_kernels(&t.plain, 0);
+#endif
     t.seed = 18;
     make_values(&t);
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {

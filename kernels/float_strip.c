@@ -3,7 +3,7 @@
 #include "float_conv.h"
 
 /* In a room that has as much, and on the stack: there it may be that of a task of a microcontroller. */
-enum { BLOCKS = 8, TAPS = 256, STACK_BLOCKS = MORSEL_ROOMY_STACK ? 4 : 2, STACK_TAPS = MORSEL_ROOMY_STACK ? 64 : 16 };
+enum { BLOCKS = 8, TAPS = 256, STACK_BLOCKS = MORSEL_ROOMY_STACK ? 4 : 2, STACK_TAPS = MORSEL_ROOMY_STACK ? 64 : 8 };
 
 /* Taps k .. k + n of one pixel. Padding is 0: elements of a cell beyond its row, whole columns where cells are of one column. */
 static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint32_t k, uint32_t n, float *to) {
