@@ -166,9 +166,8 @@ typedef void morsel_watch(void *ctx, const struct morsel_step *step);
 struct morsel_session {
     const struct morsel_model *model;
     uint8_t *arena;
-    void *steps; /* in the arena: one prepared call for each step */
-    uint32_t step_count;
-    uint32_t cpu;                     /* the features in use */
+    void *steps;                      /* in the arena: one prepared call for each step */
+    uint32_t step_count, cpu;         /* cpu: the features in use */
     uint32_t bands;                   /* tasks that a group of streaming steps is cut into */
     uint32_t spare_bytes, band_bytes; /* behind the planned arena: once, and for each of them but the first */
     struct morsel_options options;
@@ -176,7 +175,8 @@ struct morsel_session {
     void *watch_ctx;
     void (*tell)(const struct morsel_session *session, uint32_t step, int done); /* the watch of a step */
     uint8_t *fast, *behind; /* the part of the arena that may be a block of its own; what follows the planned arena */
-    void *reserve[3];       /* for fields to come, of the options, too: the size stays */
+    size_t behind_bytes;
+    void *reserve[2]; /* for fields to come, of the options, too: the size stays */
 };
 
 /* An input or output of the network: where it lies in the arena and what its bytes mean. */
@@ -261,9 +261,9 @@ enum morsel_error morsel_open_variant(struct morsel_model *variant, const struct
 
 /* --- A session -------------------------------------------------------------------------------------------------- */
 
-/* Lays a session into `arena` (aligned to MORSEL_ALIGNMENT, at least morsel_arena_bytes() long) and chooses a kernel
- * for each step. `options` may be NULL: every field is 0. With options.fast, `arena` is at least morsel_arena_bytes() less
- * morsel_arena_fast_bytes() long. */
+/* Lays a session into `arena` (aligned to MORSEL_ALIGNMENT, at least morsel_arena_bytes() long) and chooses a kernel for each step. What a
+ * longer arena has besides is lent to kernels, some of which are faster then. `options` may be NULL: every field is 0. With options.fast,
+ * `arena` is at least morsel_arena_bytes() less morsel_arena_fast_bytes() long. */
 enum morsel_error morsel_session_open(struct morsel_session *session, const struct morsel_model *model, void *arena, size_t arena_bytes,
                                       const struct morsel_options *options);
 

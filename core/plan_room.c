@@ -2,10 +2,12 @@
 /*
  * Room for kernels: while a step runs, some of the arena holds nothing. The largest such gap is lent to the step's kernel, in equal parts
  * to its tasks, for tiles that are larger than the stack allows. It costs no byte of the arena. Without it kernels take smaller tiles.
+ * Where the caller's arena is longer than asked, what is left behind it may be larger.
  */
 #include "plan.h"
 
-#define MOST_ALIVE 64u /* tensors at a time; where there are more, the steps from there on get no room */
+#define MOST_LENT 98304u /* bytes behind the arena, to each task: no kernel has a use for more */
+#define MOST_ALIVE 64u   /* tensors at a time; where there are more, the steps from there on get no room */
 
 /* The tensors of the arena that are alive in an entry. */
 struct alive {
@@ -73,6 +75,14 @@ static struct morsel_room find_gap(const struct morsel_session *session, const s
     return gap;
 }
 
+/* What follows the arena, the spare memory and the bands, for so many tasks. */
+static struct morsel_room rest_of(const struct morsel_session *session, uint32_t tasks) {
+    const size_t used = session->bands > 1 ? session->spare_bytes + (size_t)(session->bands - 1) * session->band_bytes : 0;
+    const size_t left = session->behind_bytes - used, most = (size_t)MOST_LENT * tasks;
+    const struct morsel_room rest = {session->behind + used, (uint32_t)(left < most ? left : most)};
+    return rest;
+}
+
 void morsel_plan_room(const struct morsel_session *session) {
     const struct morsel_model *model = session->model;
     struct alive alive = {0};
@@ -87,6 +97,8 @@ void morsel_plan_room(const struct morsel_session *session) {
             known = add_alive(&alive, morsel_blob_operand(model, step, step->input_count));
         }
         if (known) room = find_gap(session, &alive, i, last);
+        const struct morsel_room rest = rest_of(session, entry->tasks);
+        if (rest.bytes > room.bytes) room = rest;
         room.bytes = room.bytes / entry->tasks / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
         for (uint32_t k = i; k <= last; k++) {
             struct morsel_room *of_step = morsel_args_room(&morsel_call_at(session, k)->args, morsel_call_at(session, k)->kind);

@@ -42,6 +42,7 @@ static enum morsel_error take_blocks(struct morsel_session *session, const struc
     session->arena = arena;
     session->fast = options->fast ? options->fast : session->arena + morsel_fast_from(h);
     session->behind = session->arena + own;
+    session->behind_bytes = arena_bytes - own;
     session->bands = 1;
     if (options->tasks > 1) morsel_ways[MORSEL_MODE_CHAIN]->bands(session, arena_bytes - own);
     else session->options.barrier = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What is lent to kernels lies in the arena, beside all that is alive while they run. */
+/* What is lent to kernels lies in the arena, beside all that is alive while they run; or behind it, where there is more than asked. */
 #include "tests/unit/support/stream_runs.h"
 
 #include "core/call.h"
 #include "core/check.h"
 
-static uint32_t lent; /* rooms that are not empty */
+static uint32_t lent, behind; /* rooms that are not empty, in the arena and behind it */
 
 /* Steps first .. last, which run with others in between. */
 static void check_entry(const struct morsel_session *s, const struct morsel_room *room, uint32_t first, uint32_t last, uint32_t tasks) {
@@ -27,22 +27,31 @@ static void check_entry(const struct morsel_session *s, const struct morsel_room
     }
 }
 
-static void check_rooms(const uint8_t *blob, size_t bytes, uint32_t tasks) {
+/* `asked` bytes of arena are for tensors, and for bands of tasks; `longer` are not. */
+static void check_behind(const struct morsel_session *s, const struct morsel_room *room, uint32_t asked, uint32_t longer, uint32_t tasks) {
+    const size_t from = (size_t)(room->data - s->arena), bands = s->bands > 1 ? s->bands - 1 : 0;
+    assert_int_equal(from % MORSEL_ALIGNMENT, 0);
+    assert_true(from >= morsel_arena_bytes(s->model) + (bands ? s->spare_bytes + bands * s->band_bytes : 0));
+    assert_true(from + (size_t)room->bytes * tasks <= asked + longer);
+}
+
+static void check_rooms(const uint8_t *blob, size_t bytes, uint32_t tasks, uint32_t longer) {
     struct morsel_model model;
     struct morsel_session s;
     struct morsel_options options = {.size = sizeof options, .tasks = tasks, .parallel_for = backwards};
     assert_int_equal(morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
     uint32_t arena_bytes = morsel_arena_bytes_for(&model, tasks);
-    uint8_t *arena = builder_aligned(arena_bytes);
-    assert_int_equal(morsel_session_open(&s, &model, arena, arena_bytes, &options), MORSEL_OK);
+    uint8_t *arena = builder_aligned(arena_bytes + longer);
+    assert_int_equal(morsel_session_open(&s, &model, arena, arena_bytes + longer, &options), MORSEL_OK);
     for (uint32_t i = 0, last; i < s.step_count; i = last + 1) {
         const struct morsel_call *entry = morsel_call_at(&s, i);
         last = i + entry->count - 1;
         for (uint32_t k = i; k <= last; k++) {
             struct morsel_room *room = morsel_args_room(&morsel_call_at(&s, k)->args, morsel_call_at(&s, k)->kind);
+            if (room) assert_true(room->bytes + MORSEL_ALIGNMENT > longer / entry->tasks);
             if (!room || !room->bytes) continue;
-            check_entry(&s, room, i, last, entry->tasks);
-            lent++;
+            if (room->data >= s.behind) check_behind(&s, room, arena_bytes, longer, entry->tasks), behind++;
+            else check_entry(&s, room, i, last, entry->tasks), lent++;
         }
     }
     free(arena);
@@ -57,12 +66,12 @@ static void rooms_lie_beside_what_is_alive(void **unused) {
             if (seed % 2) plan_groups(net, seed % 4 == 1 ? 0 : 1);
             if (seed % 3) net->fast_room = between(64, 6000);
             uint8_t *blob = blob_of(net, &bytes);
-            for (uint32_t tasks = 1; tasks <= 3; tasks++) check_rooms(blob, bytes, tasks);
+            for (uint32_t tasks = 1; tasks <= 3; tasks++) check_rooms(blob, bytes, tasks, 0), check_rooms(blob, bytes, tasks, 30000);
             free(blob);
             net_free(net);
         }
     }
-    assert_true(lent > 100);
+    assert_true(lent > 100 && behind > 100);
 }
 
 int main(int argc, char **argv) {
