@@ -52,9 +52,9 @@ extern "C" {
 /* Bytes of stack that no function goes beyond, whatever the network: where there is nothing but plain C, on arm64, on x86-64. `make stack`
  * proves it for gcc. What libc's memcpy() and functions of the caller take comes on top. Vectors that compilers find in plain C (SSE2,
  * NEON of 32 bits, WebAssembly's) take as much as arm64. */
-#define MORSEL_STACK_C 5056
-#define MORSEL_STACK_ARM64 20480
-#define MORSEL_STACK_X86 73728
+#define MORSEL_STACK_C 3584
+#define MORSEL_STACK_ARM64 17408
+#define MORSEL_STACK_X86 20480
 #if defined(__x86_64__) || defined(_M_X64)
 #define MORSEL_STACK_BYTES MORSEL_STACK_X86
 #elif defined(__aarch64__) || defined(_M_ARM64) || defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__)

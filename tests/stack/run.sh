@@ -31,10 +31,11 @@ build() {
     return 1
 }
 
-# measure NAME PREFIX RUNNER LIBRARY
+# measure NAME PREFIX RUNNER LIBRARY FLAGS: with FLAGS as the library has them
 measure() {
     if [ -n "$3" ] && ! command -v "$3" >/dev/null; then echo "skip painted $1: no $3"; return; fi
-    if ! "$2gcc" -std=c11 -O1 -Wall -Wextra -Werror -I. -static -o $work/painted-$1 tests/stack/painted.c "$4" -lpthread >$work/log 2>&1; then
+    # shellcheck disable=SC2086
+    if ! "$2gcc" $5 -std=c11 -O1 -Wall -Wextra -Werror -I. -static -o $work/painted-$1 tests/stack/painted.c "$4" -lpthread >$work/log 2>&1; then
         fail "painted $1: it does not build"
         return
     fi
@@ -53,7 +54,7 @@ if [ "$1" = --quick ]; then
     [ ! -f $made ] || measure aarch64 aarch64-linux-gnu- qemu-aarch64 $made
 else
     [ "$here" = aarch64 ] || { build aarch64 aarch64-linux-gnu- && measure aarch64 aarch64-linux-gnu- qemu-aarch64 $work/aarch64/libmorsel.a; }
-    [ "$here" != x86_64 ] || { build i686 i686-linux-gnu- && measure i686 i686-linux-gnu- "" $work/i686/libmorsel.a; }
+    [ "$here" != x86_64 ] || { build i686 i686-linux-gnu- && measure i686 i686-linux-gnu- "" $work/i686/libmorsel.a -msse2; }
     build cortex-m7 arm-none-eabi- "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16"
     build cortex-m0 arm-none-eabi- "-mcpu=cortex-m0 -mthumb"
     echo "skip painted Cortex-M: no emulator of one is set up"
