@@ -244,7 +244,8 @@ static bool open_session(struct network_run *run, unsigned threads, struct failu
         if (pool_processors() >= threads) options.barrier = pool_barrier;
     }
     double start = clock_seconds();
-    enum morsel_error error = morsel_session_open(&run->session, &run->network->model, own->arena, run->arena_bytes - fast, &options);
+    enum morsel_error error =
+        morsel_session_open(&run->session, &run->network->model, own->arena, run->arena_bytes - fast + run->lent_bytes, &options);
     run->open_seconds = clock_seconds() - start;
     return !error ||
            failure_set(failure, STATUS_INPUT, "%s: no session can be opened: %s", run->network->call.path, morsel_error_text(error));
@@ -268,7 +269,8 @@ static bool blob_run_open(struct network_run *run, struct failure *failure) {
         return failure_set(failure, STATUS_CALL, "%s: the arena for %u threads would take more than 2^31 bytes", network->call.path,
                            threads);
     size_t fast = morsel_arena_fast_bytes(&network->model);
-    own->arena = aligned_alloc(MORSEL_ALIGNMENT, aligned(run->arena_bytes - fast));
+    run->lent_bytes = threads * NETWORK_LENT;
+    own->arena = aligned_alloc(MORSEL_ALIGNMENT, aligned(run->arena_bytes - fast + run->lent_bytes));
     own->fast = fast ? aligned_alloc(MORSEL_ALIGNMENT, aligned(fast)) : NULL;
     if (!own->arena || (fast && !own->fast)) return failure_memory(failure, run->arena_bytes);
     if (!open_session(run, threads, failure)) return false;

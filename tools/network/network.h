@@ -36,6 +36,9 @@ struct network_call {
 };
 #define NETWORK_FITTING (-1)
 
+/* The arena of a blob's run is so many bytes longer for each thread than morsel_arena_bytes_for() says: kernels borrow them. */
+#define NETWORK_LENT ((size_t)96 * 1024)
+
 struct network {
     const struct network_kind *kind;
     struct network_call call;
@@ -62,6 +65,7 @@ struct network_run {
     /* Of a blob. */
     struct morsel_session session;
     size_t arena_bytes;
+    size_t lent_bytes;   /* what the arena has besides */
     double open_seconds; /* morsel_session_open() */
     void *own;           /* of the kind */
 };

@@ -77,8 +77,8 @@ static void print_text(const struct bench *bench, bool histogram) {
     double p99 = latency_percentile(&bench->latency, 0.99);
     message_print("  min %.3f ms   median %.3f ms   p95 %.3f ms   p99 %.3f ms   p99/median %.3f   %.1f FPS\n", bench->latency.sorted[0],
                   middle, latency_percentile(&bench->latency, 0.95), p99, p99 / middle, (double)bench->batch * 1e3 / middle);
-    message_print("  open %.0f us   first run %.3f ms   arena %zu bytes   blob %zu bytes\n", bench_open_us(bench), bench->first_ms,
-                  bench_arena_bytes(bench), bench->network.blob.size);
+    message_print("  open %.0f us   first run %.3f ms   arena %zu bytes, and %zu lent   blob %zu bytes\n", bench_open_us(bench),
+                  bench->first_ms, bench_arena_bytes(bench), bench_lent_bytes(bench), bench->network.blob.size);
     if (bench->layers) print_layers(bench);
     if (histogram) latency_print(&bench->latency);
 }
@@ -142,6 +142,7 @@ static void put_figures(struct json *json, const struct bench *bench, bool histo
     json_number(json, "p99_over_median", latency_percentile(&bench->latency, 0.99) / middle);
     json_number(json, "fps", (double)bench->batch * 1e3 / middle);
     json_integer(json, "arena_bytes", (int64_t)bench_arena_bytes(bench));
+    json_integer(json, "arena_lent_bytes", (int64_t)bench_lent_bytes(bench));
     json_integer(json, "blob_bytes", (int64_t)bench->network.blob.size);
     json_number(json, "open_us", bench_open_us(bench));
     json_number(json, "first_ms", bench->first_ms);

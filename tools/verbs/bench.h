@@ -32,6 +32,7 @@ void bench_free(struct bench *bench);
 struct morsel_step bench_step(const struct bench *bench, uint32_t index);
 double bench_all_steps_ms(const struct bench *bench);
 size_t bench_arena_bytes(const struct bench *bench);
+size_t bench_lent_bytes(const struct bench *bench); /* what the arenas have besides */
 double bench_open_us(const struct bench *bench);
 
 #endif

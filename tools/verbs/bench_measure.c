@@ -140,6 +140,10 @@ size_t bench_arena_bytes(const struct bench *bench) {
     return bench->run->arena_bytes * (bench->images ? (size_t)bench->threads : 1);
 }
 
+size_t bench_lent_bytes(const struct bench *bench) {
+    return bench->run->lent_bytes * (bench->images ? (size_t)bench->threads : 1);
+}
+
 double bench_open_us(const struct bench *bench) {
     return (bench->network.open_seconds + bench->run->open_seconds) * 1e6;
 }
