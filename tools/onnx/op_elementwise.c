@@ -3,8 +3,16 @@
 #include "tools/onnx/operator.h"
 #include <string.h>
 
+/* Of functions conditions have Not alone. One that gave its own type to others would make floats of them where it became a float. */
+static bool takes_type(struct onnx_context *c) {
+    const struct onnx_operator *op = onnx_operator_of(c->node);
+    const bool numbers = op->function ? op->function != &onnx_not : op->infer == onnx_infer_axis_same;
+    if (c->node->inputs[0]->type != ONNX_BOOL || !numbers) return true;
+    return onnx_bad(c, "its inputs are truth values, where it computes with numbers");
+}
+
 bool onnx_infer_same(struct onnx_context *c) {
-    return onnx_out(c, 0, onnx_in(c, 0));
+    return takes_type(c) && onnx_out(c, 0, onnx_in(c, 0));
 }
 
 /* All inputs broadcast together. */
@@ -62,7 +70,7 @@ bool onnx_infer_axis_same(struct onnx_context *c) {
     /* Before opset 13 the axis splits the dimensions in two halves, one of which may be empty. */
     if (axis < -(int64_t)x->rank || axis >= x->rank + (flattens ? 1 : 0))
         if (x->rank) return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, x->rank);
-    return onnx_out(c, 0, x);
+    return takes_type(c) && onnx_out(c, 0, x);
 }
 
 bool onnx_infer_dropout(struct onnx_context *c) {

@@ -67,7 +67,7 @@ void onnx_fold_quantize(struct onnx_context *c) {
     struct channels channels;
     int64_t low, high;
     if (x->type != ONNX_FLOAT || scale->type != ONNX_FLOAT || !quantized_range(c->node->outputs[0]->type, &low, &high) ||
-        !find_channels(c, &channels) || (zero && zero->count != scale->count))
+        !find_channels(c, &channels) || (zero && (zero->count != scale->count || zero->type != c->node->outputs[0]->type)))
         return;
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     const float *values = x->data, *scales = scale->data;
@@ -84,7 +84,8 @@ void onnx_fold_dequantize(struct onnx_context *c) {
     struct channels channels;
     int64_t low, high;
     if (x->type == ONNX_UINT8 || x->type == ONNX_INT8 || !quantized_range(x->type, &low, &high) || scale->type != ONNX_FLOAT ||
-        c->node->outputs[0]->type != ONNX_FLOAT || !find_channels(c, &channels) || (zero && zero->count != scale->count))
+        c->node->outputs[0]->type != ONNX_FLOAT || !find_channels(c, &channels) ||
+        (zero && (zero->count != scale->count || zero->type != x->type)))
         return;
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     const float *scales = scale->data;

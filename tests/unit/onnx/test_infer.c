@@ -27,7 +27,6 @@ static const struct row rows[] = {
     {"GlobalAveragePool", 11, "f:2,3,8,7", "", "f2,3,1,1"},
     {"ms.QLinearGlobalAveragePool", 11, "u:2,3,8,7 f#0.1 u#0 f#0.1 u#0", "", "u2,3,1,1"},
     {"ms.QLinearGlobalAveragePool", 11, "u:2,8,7,3 f#0.1 u#0 f#0.1 u#0", "channels_last:1", "u2,1,1,3"},
-
     {"MatMul", 13, "f:2,3 f:3,4", "", "f2,4"},
     {"MatMul", 13, "f:5,1,2,3 f:6,3,4", "", "f5,6,2,4"},
     {"MatMul", 13, "f:3 f:3,4", "", "f4"},
@@ -48,7 +47,6 @@ static const struct row rows[] = {
     {"Gemm", 13, "f:3,2 f:3,4", "transA:1", "f2,4"},
     {"ms.QGemm", 13, "u:2,3 f#1 u#0 b:4,3 f#1 b#0 w:4 f#1 u#0", "transB:1", "u2,4"},
     {"ms.QGemm", 13, "u:2,3 f#1 u#0 b:4,3 f#1 b#0 w:4", "transB:1", "f2,4"},
-
     {"QuantizeLinear", 13, "f:2,3 f#0.1 b#0", "", "b2,3"},
     {"QuantizeLinear", 13, "f:2,3 f#0.1", "", "u2,3"},
     {"QuantizeLinear", 21, "f:2,3 f#0.1", "output_dtype:5", "s2,3"},
@@ -56,7 +54,6 @@ static const struct row rows[] = {
     {"DequantizeLinear", 13, "b:2,3 f:3 b:3", "", "f2,3"},
     {"DequantizeLinear", 13, "w:2,3 f=1,2", "axis:0", "f2,3"},
     {"DynamicQuantizeLinear", 11, "f:2,3", "", "u2,3 f u"},
-
     {"Add", 13, "f:2,1,4 f:3,1", "", "f2,3,4"},
     {"Equal", 13, "l:2,1 l:3", "", "o2,3"},
     {"Where", 13, "o:2,1 f:3 f#1", "", "f2,3"},
@@ -254,6 +251,7 @@ static const struct row folds[] = {
     {"DequantizeLinear", 13, "u=1,2 f#0.5 u#0", "", NULL},
     {"DequantizeLinear", 13, "w=1,2 f#0.5", "", NULL},
     {"DequantizeLinear", 21, "s=1,2 f#0.5 s#1", "", "0,0.5"},
+    {"DequantizeLinear", 21, "s=1,2 f#0.5 l#1", "", NULL}, /* of another type than what is quantized: it may be anything */
     {"Conv", 13, "f:1,3,8,8 f:4,3,3,3", "", NULL},
 };
 
@@ -305,6 +303,8 @@ static const struct row refused[] = {
     {"Add", 13, "f:2,3 f:2", "", "do not broadcast"},
     {"Add", 13, "f:2 l:2", "", "different types"},
     {"Mul", 13, "o:2 o:2", "", "are truth values"},
+    {"Sigmoid", 13, "o:2", "", "are truth values"},
+    {"Softmax", 13, "o:2", "", "are truth values"},
     {"MatMul", 13, "f:2,3 f:2,3", "", "do not fit"},
     {"Gemm", 13, "f:2,3,1 f:3,4", "", "2 dimensions"},
     {"ms.BiasGelu", 13, "f:2,3,4 f:3", "", "input 1 must be 4 numbers"},
