@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The runner: check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--bench|--random-only] */
+/* The runner: check_kernels [--seed S] [--cases N] [--kernel NAME] [--isa NAME] [--case N] [--first] [--bench|--random-only] */
 #include "check.h"
 #include "core/kind.h"
 #include "kernels/reference/reference.h"
@@ -45,7 +45,7 @@ static struct {
     uint32_t cases;
     long only_case;
     const char *kernel, *isa;
-    bool bench, random_only;
+    bool bench, random_only, first;
 } options = {.cases = 400, .only_case = -1};
 
 /* ---- faults ---- */
@@ -220,6 +220,7 @@ static bool check_kernel(const struct family *f, const struct isa *isa, const st
         printf("    case %u: %s\n    %s\n", (unsigned)i, t.text, why);
         printf("    again: --seed %llu --kernel %s --isa %s --case %u\n", (unsigned long long)options.seed, f->name, isa->name,
                (unsigned)i);
+        if (options.first) break;
     }
     if (failed || !done) printf("FAIL %-12s %-10s %u of %u cases\n", f->name, isa->name, (unsigned)failed, (unsigned)done);
     else if (!options.bench) printf("ok   %-12s %-10s %u cases\n", f->name, isa->name, (unsigned)done);
@@ -244,6 +245,7 @@ static bool check_isa(const struct isa *isa, struct tables *seen, uint32_t *comp
         if (slot_of(&table, f) == slot_of(seen, f)) continue;
         good &= check_kernel(f, isa, &table);
         ++*compared;
+        if (!good && options.first) break;
     }
     *seen = table;
     return good;
@@ -253,7 +255,7 @@ static int check_all(void) {
     struct tables seen = {0};
     uint32_t compared = 0;
     bool good = true;
-    for (size_t i = 0; i < ISAS; i++) {
+    for (size_t i = 0; i < ISAS && (good || !options.first); i++) {
         bool here = !isas[i].bit || (cpu_features() & isas[i].bit);
         if (here && (!options.isa || !strcmp(options.isa, isas[i].name))) good &= check_isa(&isas[i], &seen, &compared);
         else if (here) choose(&seen, cpu_features() & (isas[i].bit | (isas[i].bit ? isas[i].bit - 1 : 0)));
@@ -282,6 +284,7 @@ static int help(void) {
     for (size_t i = 0; i < ISAS; i++) printf(" %s", isas[i].name);
     printf("\n  --case N        one case, as a failure names it\n"
            "  --random-only   leaves out the fixed cases\n"
+           "  --first         ends at the first case that fails\n"
            "  --bench         the fixed cases alone, with the time that each takes\n"
            "  --help          this text\n\nExit status: 0 all the same, 1 something differs, 2 the call is at fault.\n");
     return 0;
@@ -304,6 +307,7 @@ int main(int argc, char **argv) {
         if (!strcmp(argv[i], "--help")) return help();
         if (!strcmp(argv[i], "--bench")) options.bench = true;
         else if (!strcmp(argv[i], "--random-only")) options.random_only = true;
+        else if (!strcmp(argv[i], "--first")) options.first = true;
         else if (i + 1 < argc && take(argv[i], argv[i + 1])) i++;
         else return usage(argv[i]);
     }

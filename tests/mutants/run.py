@@ -35,7 +35,7 @@ from record import Record  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOMS = ["core", "kernels", "arm64", "x86"]
-UNIT, CHECKER = "tests/unit/", ["tests/check_kernels/check_kernels", "--seed", "1", "--random-only", "--cases"]
+UNIT, CHECKER = "tests/unit/", ["tests/check_kernels/check_kernels", "--seed", "1", "--random-only", "--first", "--cases"]
 FUZZER = ["tests/fuzz/fuzz_open", "--runs", "3000", "--seed", "1"]
 NATIVE, ARM64 = ("build/mutants", "", [[]]), ("build/mutants-arm64", "aarch64-linux-gnu-", [
     ["qemu-aarch64", "-cpu", cpu, "-L", "/usr/aarch64-linux-gnu"] for cpu in ("max", "cortex-a53")])
