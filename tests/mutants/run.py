@@ -5,7 +5,8 @@ usage: run.py [--file PATH]... [--jobs N] [--fresh] [--lines FIRST-LAST] [--most
 
 Rooms and programs are built before in build/mutants (and build/mutants-arm64 for arm64/): `make mutants` does. A mutant is compiled by the
 commands of the Makefile, linked to a shared library that goes before the whole one, and the programs that know its file run on it until
-one fails: first what is fast and has killed many. Where some objects of a header fail, the others are not compiled.
+one fails: first what is fast and has killed many. Where some objects of a header fail, the others are not compiled: those are tried first
+in which the change of a line nearby was seen.
 A mutant whose objects are the same bytes as without the change is equal, and so is one that equal.txt proves to be: those are tried
 without sanitizers. What lives so far is tried with them.
 What is known from runs before it is not tried again (record.py), unless --fresh. What never ends is killed by the CPU time that it takes,
@@ -52,7 +53,7 @@ SUBJECTS = [
 ]
 FILES = ["core/check*.c", "core/work.c", "kernels/requant.c", "kernels/requant.h", "x86/requant_*.h", "arm64/requant_*"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1"]
-SOME = 3  # objects of a header that are compiled first
+SOME = 3  # objects of a header that are compiled first, the smallest
 WALL_MOST = 3600  # seconds; only what waits and computes nothing comes so far, and that is no kill
 
 
@@ -194,29 +195,31 @@ class Worker:
             os.makedirs(self.folder / build.folder / room)
 
     def compile(self, objects, options=()):
-        """The bytes of each object; None where the source does not compile."""
+        """The bytes of each object, by name; None where the source does not compile."""
         for o in objects:
             words = [w for w in self.build.commands[o] if w not in ("-MMD", "-MP")] + ["-w", *options]
             if subprocess.run(words, cwd=self.folder, capture_output=True).returncode:
                 return None
-        return [(self.folder / o).read_bytes() for o in objects]
+        return {o: (self.folder / o).read_bytes() for o in objects}
 
     def verdict(self, source, text, objects, originals, seen, trial, proven):
         (self.folder / source).write_text(text)
-        some = objects[:SOME]
+        some = seen.likely or objects[:SOME]
         made = self.compile(some)
         if made is None:
             return "no C", None
-        killer = self.killer(some, trial) if made != originals[:SOME] and some != objects else None
+        killer = self.killer(some, trial) if some != objects and any(made[o] != originals[o] for o in some) else None
         if killer:
             return "killed", killer
-        rest = self.compile(objects[SOME:])
+        rest = self.compile([o for o in objects if o not in made])
         if rest is None:
             return "no C", None
-        made += rest
-        if made == originals:
+        made.update(rest)
+        changed = [o for o in objects if made[o] != originals[o]]
+        if not changed:
             return "same objects", None
-        if not seen.first(tuple(made)):
+        seen.likely = changed[:SOME]
+        if not seen.first(tuple(made[o] for o in objects)):
             return "seen before", None
         killer = self.killer(objects, trial) or (None if proven else self.killer_sanitized(source, text, objects, trial))
         return "killed" if killer else "survived", killer
@@ -248,10 +251,10 @@ class Worker:
 
 
 class Seen:
-    """Objects that were tried: two changes with one result count once."""
+    """Objects that were tried: two changes with one result count once. `likely`: some of those that the last change was seen in."""
 
     def __init__(self):
-        self.marks, self.lock = set(), threading.Lock()
+        self.marks, self.likely, self.lock = set(), None, threading.Lock()
 
     def first(self, made):
         with self.lock:
