@@ -45,7 +45,7 @@ NATIVE, ARM64 = ("build/mutants", "", [[]]), ("build/mutants-arm64", "aarch64-li
 SUBJECTS = [
     ("core/check*.c core/model.c core/work.c core/weights.c core/kind.c core/blob.c", NATIVE, [
         [UNIT + "core/test_check*"], [UNIT + "core/test_model*"], [UNIT + "core/test_work"], [UNIT + "core/test_weights"],
-        [UNIT + "core/test_kinds"], [UNIT + "core/test_own_kinds"], FUZZER]),
+        [UNIT + "core/test_kinds"], [UNIT + "core/test_own_kinds"], [UNIT + "core/test_fast"], FUZZER]),
     ("core/*", NATIVE, [[UNIT + "core/test_*"]]),
     ("kernels/*", NATIVE, [[UNIT + "kernels/test_*"], [UNIT + "core/test_quantize"], [UNIT + "core/test_picture"], CHECKER + ["40"]]),
     ("x86/*", NATIVE, [CHECKER + ["40"], *(CHECKER + ["400", "--kernel", k] for k in ("conv", "depthwise", "fc", "matmul"))]),
