@@ -7,8 +7,8 @@ Rooms and programs are built before in build/mutants (and build/mutants-arm64 fo
 commands of the Makefile, linked to a shared library that goes before the whole one, and the programs that know its file run on it until
 one fails: first what is fast and has killed many. Where some objects of a header fail, the others are not compiled: those are tried first
 in which the change of a line nearby was seen.
-A mutant whose objects are the same bytes as without the change is equal, and so is one that equal.txt proves to be: those are tried
-without sanitizers. What lives so far is tried with them.
+A mutant whose objects are the same bytes as without the change is equal, those of kernels/*.h in the build of arm64, too. So is one that
+equal.txt proves to be: those are tried without sanitizers. What lives so far is tried with them.
 What is known from runs before it is not tried again (record.py), unless --fresh. What never ends is killed by the CPU time that it takes,
 many times that of the sound library: other work on the machine decides nothing.
 Exit status: 0 where no mutant lives and equal.txt names nothing else.
@@ -19,7 +19,6 @@ import collections
 import concurrent.futures
 import fnmatch
 import glob
-import itertools
 import os
 import pathlib
 import queue
@@ -51,6 +50,7 @@ SUBJECTS = [
     ("x86/*", NATIVE, [CHECKER + ["40"], *(CHECKER + ["400", "--kernel", k] for k in ("conv", "depthwise", "fc", "matmul"))]),
     ("arm64/*", ARM64, [CHECKER + ["20"], *(CHECKER + ["300", "--kernel", k] for k in ("conv", "depthwise", "fc", "matmul"))]),
 ]
+ALSO = "kernels/*.h", *SUBJECTS[-1][1:]  # where mutants are tried that show in no object here: of what arm64 alone uses
 FILES = ["core/check*.c", "core/work.c", "kernels/requant.c", "kernels/requant.h", "x86/requant_*.h", "arm64/requant_*"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1"]
 SOME = 3  # objects of a header that are compiled first, the smallest
@@ -342,8 +342,7 @@ class Rooms:
     def __init__(self, jobs, most):
         self.jobs, self.most, self.builds, self.trials = jobs, most, {}, {}
 
-    def of(self, source):
-        _, order, programs = next(s for s in SUBJECTS if any(fnmatch.fnmatch(source, p) for p in s[0].split()))
+    def of(self, order, programs):
         if order[0] not in self.builds:
             build = Build(*order)
             self.builds[order[0]] = build, [Worker(build, n) for n in range(self.jobs)]
@@ -354,15 +353,36 @@ class Rooms:
         return build, self.trials[key], workers
 
 
-def survey(source, text, mutants, record, proofs, rooms):
+def verdicts(source, text, mutants, held, record, room):
+    """Each mutant with its verdict: those that runs before found, then the others as they are tried in what room() gives."""
+    known = [(m, record.get(m, held[m])) for m in mutants]
+    yield from ((m, verdict) for m, verdict in known if verdict)
+    unknown = [m for m, verdict in known if not verdict]
+    if unknown:
+        yield from try_file(source, unknown, held, text, *room(), record)
+
+
+def all_verdicts(source, text, mutants, held, fresh, rooms):
+    """The same by the build that has the file; mutants of a header of ALSO that show in no object of it are tried there."""
+    _, *own = next(s for s in SUBJECTS if any(fnmatch.fnmatch(source, p) for p in s[0].split()))
+    also, unseen = fnmatch.fnmatch(source, ALSO[0]), []
+    record = Record(ROOT / "build/mutants/record", source, text, fresh)
+    for mutant, verdict in verdicts(source, text, mutants, held, record, lambda: rooms.of(*own)):
+        if also and verdict == "same objects":
+            unseen.append(mutant)
+        else:
+            yield mutant, verdict
+    if unseen:
+        record = Record(ROOT / "build/mutants-arm64/record", source, text, fresh)
+        yield from verdicts(source, text, unseen, held, record, lambda: rooms.of(*ALSO[1:]))
+
+
+def survey(source, text, mutants, fresh, proofs, rooms):
     """How many mutants of a file there are of each verdict. Prints those that live: the line as it was and as it is."""
     lines = {m: operators.changed_line(text, m) for m in mutants}
     held = {m: proofs.hold(source, *lines[m]) for m in mutants}
-    known = [(m, record.get(m, held[m])) for m in mutants]
-    unknown = [m for m, verdict in known if not verdict]
-    tried = try_file(source, unknown, held, text, *rooms.of(source), record) if unknown else ()
     counts = collections.Counter()
-    for mutant, verdict in itertools.chain(((m, verdict) for m, verdict in known if verdict), tried):
+    for mutant, verdict in all_verdicts(source, text, mutants, held, fresh, rooms):
         if verdict != "killed":
             proofs.used.update(held[mutant])
         if verdict == "survived" and held[mutant]:
@@ -382,8 +402,7 @@ def main():
     for source in chosen(arguments):
         started, text = time.time(), (ROOT / source).read_text()
         mutants = [m for m in operators.mutants(text) if low <= m.line <= high]
-        record = Record(ROOT / "build/mutants/record", source, text, arguments.fresh)
-        counts = survey(source, text, mutants, record, proofs, rooms)
+        counts = survey(source, text, mutants, arguments.fresh, proofs, rooms)
         print(f"{source}: {time.time() - started:.0f} seconds, {counts['survived']} live", flush=True)
         rows.append((source, counts))
         left += counts["survived"]
