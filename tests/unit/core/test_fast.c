@@ -125,10 +125,10 @@ static void most_traffic_goes_to_fast_memory(void **unused) {
 }
 
 /* A blob with fast memory, for each test anew. */
-static uint8_t *parted_blob(size_t *bytes) {
+static uint8_t *parted_blob(const char *name, size_t *bytes) {
     struct file_bytes file;
     struct failure failure;
-    assert_true(nets_blob_parted("ds-cnn-kws", false, 0, 8192, &file, &failure));
+    assert_true(nets_blob_parted(name, false, 0, 8192, &file, &failure));
     uint8_t *blob = builder_aligned((uint32_t)file.size);
     memcpy(blob, file.data, file.size);
     *bytes = file.size;
@@ -139,7 +139,7 @@ static uint8_t *parted_blob(size_t *bytes) {
 static void what_blocks_a_session_takes(void **unused) {
     (void)unused;
     size_t bytes;
-    uint8_t *blob = parted_blob(&bytes);
+    uint8_t *blob = parted_blob("ds-cnn-kws", &bytes);
     struct morsel_model model, closed = {0};
     struct morsel_session s;
     struct morsel_view v;
@@ -184,7 +184,7 @@ static void a_block_that_is_not_needed_is_left_alone(void **unused) {
 #define DAMAGED_PART(want, ...) \
     do { \
         size_t bytes; \
-        uint8_t *blob = parted_blob(&bytes); \
+        uint8_t *blob = parted_blob("ds-cnn-kws", &bytes); \
         struct morsel_blob_header *h = (void *)blob; \
         struct morsel_blob_tensor *tensors = (void *)(blob + h->tensors.offset); \
         struct morsel_blob_step *steps = (void *)(blob + h->steps.offset); \
@@ -212,6 +212,19 @@ static void no_slice_lies_in_both_parts(void **unused) {
     /* Longer than what is before the split, and over it. */
     DAMAGED_PART(MORSEL_ERR_PLAN, steps[1].scratch_offset = split(h) - 64, steps[1].scratch_bytes = 65);
     DAMAGED_PART(MORSEL_ERR_PLAN, tensors[0].offset = split(h) - 64);
+}
+
+/* With 64 steps and more, a multiple of 64 lies between what they take and what they would with a byte less each. */
+static void no_part_begins_among_the_steps(void **unused) {
+    (void)unused;
+    size_t bytes;
+    uint8_t *blob = parted_blob("mobilenetv2-224", &bytes);
+    struct morsel_blob_header *h = (void *)blob;
+    struct morsel_model model;
+    assert_in_range(h->steps.count, 64, 1000);
+    h->fast_bytes = h->arena_bytes - h->steps.count * MORSEL_FORMAT_STEP_SLOT + 64;
+    assert_int_equal(morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM), MORSEL_ERR_HEADER);
+    free(blob);
 }
 
 /* Slices of its own lie where the blob says, whose first variant has the largest of both parts. */
@@ -258,6 +271,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(what_blocks_a_session_takes),
                                        cmocka_unit_test(a_block_that_is_not_needed_is_left_alone),
                                        cmocka_unit_test(no_slice_lies_in_both_parts),
+                                       cmocka_unit_test(no_part_begins_among_the_steps),
                                        cmocka_unit_test(parts_of_variants_lie_in_those_of_the_first)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
