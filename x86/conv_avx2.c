@@ -11,16 +11,16 @@
 
 /* How much is in work at most, by what is there: pairs of inputs in a piece of a window, or in all of it; blocks; pixels whose sums
  * wait. */
-static const struct size {
+static const struct words_size {
     uint32_t bytes;
     uint16_t pairs, whole, blocks, pixels;
-} sizes[] = {{43008, 128, 160, 6, 48}, {28672, 128, 160, 4, 32}, {16384, 64, 80, 4, 24}, {0, 48, 72, 2, 12}};
+} words_sizes[] = {{43008, 128, 160, 6, 48}, {28672, 128, 160, 4, 32}, {16384, 64, 80, 4, 24}, {0, 48, 72, 2, 12}};
 
 #define STACK 9216u       /* bytes, where the room has no more */
 #define WORDS_MOST 12288u /* of inputs: with all else they stay in the nearest cache */
 
 struct work {
-    const struct size *size;
+    const struct words_size *size;
     struct morsel_part256 *part;
     int16_t *weights;
     int32_t *sums;
@@ -35,7 +35,7 @@ static void take_room(struct work *r, const struct morsel_conv_job *job, uint8_t
     const int roomy = job->room.bytes > STACK;
     const uint32_t bytes = roomy ? job->room.bytes : STACK;
     uint8_t *memory = roomy ? job->room.data : stack;
-    r->size = sizes;
+    r->size = words_sizes;
     while (r->size->bytes > bytes) r->size++;
     r->pairs = job->kernel_h * job->quads * 2;
     r->whole = r->pairs <= r->size->whole;
@@ -217,6 +217,7 @@ static struct cut cut_windows(const struct morsel_conv_job *job, const struct mo
     if (c.pieces > 1 && c.pixels > r->size->pixels) c.pixels = r->size->pixels;
     if (c.pixels < n) c.pixels = (divide_up(n, divide_up(n, c.pixels / 2 * 2)) + 1) / 2 * 2;
     else c.pixels = n;
+    if (c.pixels < 6 && n >= 6) c.pixels = 6; /* of eight, say, which are no two times four */
     return c;
 }
 

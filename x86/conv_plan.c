@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* In which order a convolution takes its pixels and its weights; the tiles of each ISA do the rest. */
 #include "conv_plan.h"
-#include "fc_rows.h"
 
 #define WEIGHTS_AT_ONCE 1048576u   /* bytes of weights that stay in the second-level cache while the rows pass */
 #define WEIGHTS_PREFETCHED 262144u /* the same where they arrive evenly (core/plan_prefetch.c): all rows use them before the next do */
