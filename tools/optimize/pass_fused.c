@@ -3,6 +3,7 @@
  * What ONNX Runtime's optimizers make of several nodes, com.microsoft's FusedMatMul, BiasGelu, FastGelu, SkipLayerNormalization,
  * EmbedLayerNormalization and Attention, said in ai.onnx's operators again. Attention adds a large negative number where its mask is 0.
  */
+#include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
 
 #include <math.h>
@@ -126,13 +127,21 @@ static struct onnx_value *first_lines(struct onnx_graph *g, struct onnx_node *no
     return graph_floats(g, node, "positions", &shape, numbers);
 }
 
+static bool attention_reads(struct onnx_graph *g, struct onnx_value *counts) {
+    size_t at = 0;
+    for (const struct onnx_node *reader; (reader = edit_next_reader(g, counts, &at));)
+        if (!is_fused(reader, "Attention")) return false;
+    return !counts->is_output;
+}
+
 /* Inputs ids, segments, tables of words, positions and segments, gamma, beta, mask, positions. The second output is how many tokens there
- * are; Attention, which alone can read it, gets the mask itself. */
+ * are; Attention gets the mask itself. */
 static bool change_embed(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     struct onnx_value *segments = onnx_input(node, 1), *table = onnx_input(node, 4), *mask = onnx_input(node, 7),
                       *positions = onnx_input(node, 8);
-    if (!is_fused(node, "EmbedLayerNormalization") || shape->rank != 3 || (read(node, 1) && (!mask || node->outputs[1]->is_output)))
+    if (!is_fused(node, "EmbedLayerNormalization") || shape->rank != 3 ||
+        (read(node, 1) && (!mask || !attention_reads(g, node->outputs[1]))))
         return false;
     if (!positions && !node->inputs[3]->constant) return false;
     if (mask) hand_out(g, node, 1, mask);
