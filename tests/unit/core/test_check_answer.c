@@ -19,6 +19,7 @@ struct trial {
     enum morsel_type type;
     enum morsel_layout layout; /* of the first input and output */
     uint32_t lines, columns;   /* the first output's shape to the graph; 0: as it lies in memory */
+    uint32_t maps[4];          /* the first output to the graph; a 0 ends it, and in front it is as it lies in memory */
     uint32_t output_lack;      /* outputs that the header does not count; their records stand behind those that it does */
     struct morsel_blob_answer rule;
     uint32_t anchor_lack; /* words that the section is shorter than the rule says */
@@ -59,6 +60,7 @@ static enum morsel_error open_trial(const struct trial *trial) {
             *io = (struct morsel_blob_io){io->tensor, io->onnx_type, 2, {trial->lines, trial->columns, 1, 1, 1, 1}, io->name};
         }
     }
+    if (trial->maps[0]) b.outputs[0].onnx_rank = trial->maps[3] ? 4 : 3, memcpy(b.outputs[0].onnx_dims, trial->maps, sizeof trial->maps);
     builder_data(&b, anchors, 4);
     b.answer = trial->rule;
     if (trial->nameless) b.answer.kind = 1;
@@ -222,6 +224,7 @@ static void segmentations_have_their_maps(void **state) {
     TAKEN(MAP(255, 1, 2), t.rule.classes = 255);
     REFUSED(MAP(256, 1, 2), t.rule.classes = 256);
     TAKEN(MAP(3, 1, 32768));
+    TAKEN(MAP(3, 32768, 1));
     REFUSED(MAP(3, 1, 32769));
     REFUSED(MAP(3, 32769, 1));
     TAKEN(MAP(1, 5, 7), t.rule.head = MORSEL_HEAD_INDICES);
@@ -231,6 +234,9 @@ static void segmentations_have_their_maps(void **state) {
     TAKEN(MAP(5, 7, 1), t.rank[0] = 3, t.rule.flags = 0, t.rule.classes = 1);
     REFUSED(MAP(1, 5, 7), t.rank[0] = 3, t.rule.classes = 1);
     REFUSED(MAP(5, 7, 1), t.rank[0] = 2, t.rule.flags = 0, t.rule.classes = 1);
+#define LAST(a, b, c, d) t.rule.classes = 1, t.layout = MORSEL_CHANNELS_LAST, t.maps[0] = a, t.maps[1] = b, t.maps[2] = c, t.maps[3] = d
+    TAKEN(MAP(7, 1, 1), t.rank[0] = 2, t.dims[0][0] = 5, t.rule.flags = 0, LAST(1, 5, 7, 0));
+    REFUSED(MAP(7, 7, 1), t.rank[0] = 3, LAST(1, 1, 7, 7));
 }
 
 static void points_have_maps_or_numbers(void **state) {
@@ -323,7 +329,7 @@ static void channels_that_are_last_are_the_second_dimension(void **state) {
     (void)state;
     static const uint32_t shapes[][3] = {{1, 7, 20}, {1, 20, 7}, {1, 4, 35}, {1, 10, 14}, {1, 7, 20}, {1, 7, 20}};
     for (size_t i = 0; i < 6; i++)
-        for (uint32_t columns = 0; columns < 2; columns++) {
+        for (uint32_t columns = 0; columns < 3; columns++) { /* 2: a map */
             struct builder b;
             struct morsel_model model;
             uint32_t bytes, concat[2] = {1, 140}, dims[4] = {1 + (i == 4), 4 - 2 * (i == 4), 5, 7};
@@ -337,8 +343,9 @@ static void channels_that_are_last_are_the_second_dimension(void **state) {
             b.outputs[0].onnx_rank = 3;
             memcpy(b.outputs[0].onnx_dims, shapes[i], sizeof shapes[i]);
             b.answer = yolov8;
-            b.answer.flags = columns;
-            b.answer.classes = shapes[i][2 - columns] - 4;
+            b.answer.flags = columns % 2;
+            b.answer.classes = columns < 2 ? shapes[i][2 - columns] - 4 : 1;
+            if (columns == 2) b.answer.kind = MORSEL_ANSWER_SEGMENTATION, b.answer.head = MORSEL_HEAD_SCORES;
             uint8_t *blob = builder_finish(&b, &bytes);
             enum morsel_error error = morsel_open(&model, blob, bytes, 0);
             assert_int_equal(error, i == 0 && b.answer.classes ? MORSEL_OK : MORSEL_ERR_ANSWER);
