@@ -27,7 +27,8 @@ class Options(ctypes.Structure):
 class Session(ctypes.Structure):
     _fields_ = [("model", c_void_p), ("arena", c_void_p), ("steps", c_void_p), ("step_count", c_uint32), ("cpu", c_uint32),
                 ("bands", c_uint32), ("spare_bytes", c_uint32), ("band_bytes", c_uint32), ("options", Options), ("watch", c_void_p),
-                ("watch_ctx", c_void_p), ("tell", c_void_p), ("fast", c_void_p), ("behind", c_void_p), ("reserve", c_void_p * 3)]
+                ("watch_ctx", c_void_p), ("tell", c_void_p), ("fast", c_void_p), ("behind", c_void_p),
+                ("behind_bytes", c_size_t), ("reserve", c_void_p * 2)]
 
 
 class View(ctypes.Structure):
