@@ -32,7 +32,10 @@ uint32_t morsel_make_group(struct morsel_moves *moves, uint32_t first);
 /* Gives each convolution what it prefetches. */
 void morsel_plan_prefetch(const struct morsel_session *session);
 
-/* Lends each step what the arena has to spare while it runs; entries are made. */
+/* Bytes behind the arena that are lent to each task: no kernel has a use for more. */
+#define MORSEL_LENT_MOST 98304u
+
+/* Lends each step what the arena has to spare while it runs, or what lies behind it; entries are made. */
 void morsel_plan_room(const struct morsel_session *session);
 
 /* The spare memory, which follows the planned arena: for an output that may not lie where it was planned, and for what the first task

@@ -6,8 +6,7 @@
  */
 #include "plan.h"
 
-#define MOST_LENT 98304u /* bytes behind the arena, to each task: no kernel has a use for more */
-#define MOST_ALIVE 64u   /* tensors at a time; where there are more, the steps from there on get no room */
+#define MOST_ALIVE 64u /* tensors at a time; where there are more, the steps from there on get no room */
 
 /* The tensors of the arena that are alive in an entry. */
 struct alive {
@@ -78,7 +77,7 @@ static struct morsel_room find_gap(const struct morsel_session *session, const s
 /* What follows the arena, the spare memory and the bands, for so many tasks. */
 static struct morsel_room rest_of(const struct morsel_session *session, uint32_t tasks) {
     const size_t used = session->bands > 1 ? session->spare_bytes + (size_t)(session->bands - 1) * session->band_bytes : 0;
-    const size_t left = session->behind_bytes - used, most = (size_t)MOST_LENT * tasks;
+    const size_t left = session->behind_bytes - used, most = (size_t)MORSEL_LENT_MOST * tasks;
     const struct morsel_room rest = {session->behind + used, (uint32_t)(left < most ? left : most)};
     return rest;
 }

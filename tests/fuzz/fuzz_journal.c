@@ -17,7 +17,7 @@
 enum { PICTURES = 5, HEAD = 512 };
 
 static char *const pictures[PICTURES] = {"a.jpg", "b,c.jpg", "d\"e\".jpg", "f\n.jpg", "g"};
-static char path[64], partial[80], head[HEAD];
+static char folder[64], path[80], partial[96], head[HEAD];
 static size_t head_bytes;
 static unsigned long long dealt;
 
@@ -34,7 +34,7 @@ static void must(bool good, const char *what) {
 
 static void clean(void) {
     unlink(partial);
-    rmdir(path);
+    rmdir(folder);
 }
 
 static void put(const void *bytes, size_t size, int how) {
@@ -60,14 +60,13 @@ static void prepare(void) {
     struct failure failure = {0};
     char *records[PICTURES] = {0};
     struct table table = table_of(5, false, records);
-    snprintf(path, sizeof path, "%s/fuzz-journal-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-    must(mkdtemp(path) != NULL, path);
-    snprintf(partial, sizeof partial, "%s/t.csv.partial", path);
-    strcat(path, "/t.csv");
+    snprintf(folder, sizeof folder, "%s/fuzz-journal-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+    must(mkdtemp(folder) != NULL, folder);
+    snprintf(path, sizeof path, "%s/t.csv", folder);
+    snprintf(partial, sizeof partial, "%s.partial", path);
     if (!table_journal_open(&table, &failure)) must(false, failure.text);
     table_journal_end(&table, false);
     head_bytes = get((uint8_t *)head, sizeof head);
-    path[strlen(path) - strlen("/t.csv")] = 0;
     atexit(clean);
 }
 
@@ -122,10 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (!whole) put(head, head_bytes, 0);
     put(bytes + 1, size - 1, O_APPEND);
     const size_t had = get(before, sizeof before);
-    char table_path[80];
-    snprintf(table_path, sizeof table_path, "%s/t.csv", path);
     struct table table = table_of(listed ? 10 : 5, listed, records);
-    table.path = table_path;
     const bool good = table_journal_open(&table, &failure);
     table_journal_end(&table, false);
     const size_t has = get(after, sizeof after);

@@ -2,6 +2,7 @@
 /* The kind of network that a blob is, from a file or built in. */
 #include "core/answer.h"
 #include "core/blob.h"
+#include "core/plan.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/options.h"
@@ -269,7 +270,7 @@ static bool blob_run_open(struct network_run *run, struct failure *failure) {
         return failure_set(failure, STATUS_CALL, "%s: the arena for %u threads would take more than 2^31 bytes", network->call.path,
                            threads);
     size_t fast = morsel_arena_fast_bytes(&network->model);
-    run->lent_bytes = threads * NETWORK_LENT;
+    run->lent_bytes = threads * (size_t)MORSEL_LENT_MOST;
     own->arena = aligned_alloc(MORSEL_ALIGNMENT, aligned(run->arena_bytes - fast + run->lent_bytes));
     own->fast = fast ? aligned_alloc(MORSEL_ALIGNMENT, aligned(fast)) : NULL;
     if (!own->arena || (fast && !own->fast)) return failure_memory(failure, run->arena_bytes);

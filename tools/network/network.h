@@ -36,9 +36,6 @@ struct network_call {
 };
 #define NETWORK_FITTING (-1)
 
-/* The arena of a blob's run is so many bytes longer for each thread than morsel_arena_bytes_for() says: kernels borrow them. */
-#define NETWORK_LENT ((size_t)96 * 1024)
-
 struct network {
     const struct network_kind *kind;
     struct network_call call;
@@ -65,7 +62,7 @@ struct network_run {
     /* Of a blob. */
     struct morsel_session session;
     size_t arena_bytes;
-    size_t lent_bytes;   /* what the arena has besides */
+    size_t lent_bytes;   /* what the arena has besides, for kernels to borrow: MORSEL_LENT_MOST for each thread */
     double open_seconds; /* morsel_session_open() */
     void *own;           /* of the kind */
 };

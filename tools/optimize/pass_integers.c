@@ -44,9 +44,8 @@ static struct onnx_value *as_float(struct onnx_graph *g, struct onnx_node *befor
 /* The Cast becomes the node of floats that it is the Cast of. */
 static void pass_on(struct onnx_graph *g, struct onnx_node *cast, const struct onnx_node *node, int numbers) {
     struct onnx_value **inputs = onnx_alloc(g, (size_t)node->input_count * sizeof(void *));
-    for (int i = 0; i < node->input_count; i++) {
+    for (int i = 0; i < node->input_count; i++)
         inputs[i] = i < numbers && node->inputs[i] ? as_float(g, cast, node->inputs[i]) : node->inputs[i];
-    }
     edit_become(g, cast, node->op, node->domain, inputs, node->input_count);
     cast->opset = node->opset;
     cast->attributes = onnx_alloc(g, (node->attribute_count + 1) * sizeof *cast->attributes);

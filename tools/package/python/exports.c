@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the Python package calls beside morsel.h and the tool's main(): rooms of the tool, by names that its shared object exports. */
 #include "core/morsel.h"
+#include "core/plan.h"
 #include "tools/base/options.h"
 #include "tools/net/blob/blob.h"
 #include "tools/network/network.h"
@@ -17,6 +18,8 @@ EXPORTED size_t morsel_python_classes(float *scores, size_t count, int are_proba
 EXPORTED const char *morsel_python_part(const struct morsel_model *model, char *text, size_t size);
 /* Whether names and labels of an open variant, of so many, are not told at far more length than the blob has. */
 EXPORTED int morsel_python_strings_fit(const struct morsel_model *model, uint32_t variants);
+/* Bytes that an arena is longer for so many threads than morsel_arena_bytes_for() says: kernels borrow them. */
+EXPORTED size_t morsel_python_lent(uint32_t threads);
 /* The mask of kernels that a name of --cpu stands for: 1, or 0 where there is no such name. */
 EXPORTED int morsel_python_cpu(const char *name, uint32_t *mask);
 /* A pool of threads; NULL: there is none to be had. Its parallel_for is morsel_python_pool_run(). */
@@ -40,6 +43,10 @@ const char *morsel_python_part(const struct morsel_model *model, char *text, siz
 
 int morsel_python_strings_fit(const struct morsel_model *model, uint32_t variants) {
     return blob_strings_fit(model, variants);
+}
+
+size_t morsel_python_lent(uint32_t threads) {
+    return threads * (size_t)MORSEL_LENT_MOST;
 }
 
 int morsel_python_cpu(const char *name, uint32_t *mask) {

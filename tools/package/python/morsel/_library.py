@@ -96,6 +96,7 @@ _FUNCTIONS = {
     "morsel_python_classes": (c_size_t, c_void_p, c_size_t, c_int, c_size_t, c_void_p),
     "morsel_python_part": (c_char_p, MODEL, c_char_p, c_size_t),
     "morsel_python_strings_fit": (c_int, MODEL, c_uint32),
+    "morsel_python_lent": (c_size_t, c_uint32),
     "morsel_python_cpu": (c_int, c_char_p, POINTER(c_uint32)),
     "morsel_python_pool_open": (c_void_p, c_uint),
     "morsel_python_pool_close": (None, c_void_p),

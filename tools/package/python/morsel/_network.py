@@ -240,14 +240,11 @@ def _model_of(source: Source, map_file: bool, index: int) -> Model:
     return Model(source, map_file=map_file).variants[index]
 
 
-_LENT = 96 * 1024  # bytes more of an arena, for each thread: kernels borrow them
-
-
 def _arena_of(model: Model, threads: int) -> np.ndarray:
     size = lib.morsel_arena_bytes_for(model._at, threads)
     if not size:
         raise Error(f"an arena for {threads} threads would take 2 GiB or more")
-    return arrays.aligned(size + threads * _LENT)
+    return arrays.aligned(size + lib.morsel_python_lent(threads))
 
 
 class _Turn:
