@@ -402,4 +402,5 @@ static void dw_rows(const struct morsel_conv_args *a, const uint8_t *const *rows
         now = n - i < most ? n - i : most;
         dw_all(a, rows + (size_t)i * w->kernel_h, y + i, now);
     }
+    _mm256_zeroupper();
 }

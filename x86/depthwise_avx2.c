@@ -36,6 +36,7 @@ MORSEL_INLINE __m256i dw_dot_words(__m256i acc, __m256i even, __m256i even_taps,
 void morsel_depthwise_channels_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin,
                                     uint32_t end) {
     dw_run_rows(a, rows, y, n, begin, end);
+    _mm256_zeroupper();
 }
 
 int morsel_depthwise_fits_avx2(const struct morsel_conv_args *a) {

@@ -376,4 +376,5 @@ void morsel_depthwise_rows_avx512vnni(const struct morsel_conv_args *a, const ui
         now = n - i < most ? n - i : most;
         run_all(a, rows + (size_t)i * w->kernel_h, y + i, now);
     }
+    _mm256_zeroupper();
 }

@@ -10,6 +10,7 @@ MORSEL_INLINE __m256i fc_dot(__m256i acc, __m256i u, __m256i w) {
 
 void morsel_fc_few_avx2(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
+    _mm256_zeroupper();
 }
 
 void morsel_fc_blocks_avx2(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {

@@ -110,6 +110,7 @@ void morsel_fc_few_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, ui
     uint32_t whole = (end - begin) / a->blocks * a->blocks;
     run_rows(a, begin / a->blocks, (begin + whole) / a->blocks);
     for (begin += whole; begin < end; begin++) run_one(a, begin / a->blocks, begin % a->blocks);
+    _mm256_zeroupper();
 }
 
 void morsel_fc_blocks_avx512vnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {

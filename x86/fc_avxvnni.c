@@ -7,6 +7,7 @@
 
 void morsel_fc_few_avxvnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) fc_block(a, u / a->blocks, u % a->blocks);
+    _mm256_zeroupper();
 }
 
 void morsel_fc_blocks_avxvnni(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {

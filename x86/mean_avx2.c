@@ -29,7 +29,9 @@ uint32_t morsel_sum_bytes_avx2(const uint8_t *x, uint32_t n, uint8_t flip) {
         half = _mm_add_epi64(half, _mm_sad_epu8(_mm_move_epi64(v), _mm_setzero_si128()));
     }
     for (; i < n; i++) sum += x[i] ^ flip;
-    return sum + (uint32_t)_mm_cvtsi128_si32(_mm_add_epi64(half, _mm_unpackhi_epi64(half, half)));
+    sum += (uint32_t)_mm_cvtsi128_si32(_mm_add_epi64(half, _mm_unpackhi_epi64(half, half)));
+    _mm256_zeroupper();
+    return sum;
 }
 
 const char *morsel_mean_refusal_avx2(const void *args) {
@@ -57,6 +59,7 @@ static uint32_t mean_columns(const struct morsel_mean_args *a, const uint8_t *x,
         __m256i bytes = morsel_pack256_in_order(&r, low, high, low, high);
         _mm_storeu_si128((__m128i *)(void *)((uint8_t *)a->y.data + u + i), _mm256_castsi256_si128(bytes));
     }
+    _mm256_zeroupper();
     return i;
 }
 

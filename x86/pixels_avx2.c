@@ -59,6 +59,7 @@ void morsel_across_avx2(const struct morsel_across_args *a, uint32_t begin, uint
             memcpy(a->row + (size_t)3 * i, &pixel, sizeof pixel);
         }
     }
+    _mm256_zeroupper();
     if (i < end) morsel_across_c(a, i, end);
 }
 
@@ -92,5 +93,6 @@ static void blend_block(const struct morsel_blend_args *a, uint32_t i) {
 void morsel_blend_avx2(const struct morsel_blend_args *a, uint32_t begin, uint32_t end) {
     uint32_t i = begin;
     for (; end - i >= 32; i += 32) blend_block(a, i);
+    _mm256_zeroupper();
     if (i < end) morsel_blend_c(a, i, end);
 }

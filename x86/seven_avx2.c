@@ -23,6 +23,7 @@ struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const 
     part.last = n < 7 ? (uint32_t)n - 1 : 6;
     part.lines = job->kept ? (const float *)job->kept + 2 * pixel : NULL;
     part.y = (uint8_t *)a->y.data + pixel * part.y_step + (size_t)(job->first + block * 16) * morsel_element_bytes(&a->y.qparams);
+    _mm256_zeroupper();
     return part;
 }
 
@@ -35,6 +36,7 @@ void morsel_start_zeros_avx2(const struct morsel_part256 *part, __m256i *room, s
         zero = _mm256_blend_epi16(zero, _mm256_slli_epi32(zero, 24), 0xaa); /* and 256 times that */
         room[i] = _mm256_add_epi32(part->start[i / 7], _mm256_madd_epi16(zero, _mm256_set1_epi32(job->below[at + i % 7])));
     }
+    _mm256_zeroupper();
 }
 
 void morsel_sum_below_avx2(int32_t *below, const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n) {
@@ -58,6 +60,7 @@ void morsel_sum_below_avx2(int32_t *below, const struct morsel_conv_job *job, co
         int32_t less = (int32_t)(zeros - (uint32_t)_mm_cvtsi128_si32(_mm_add_epi64(s, _mm_unpackhi_epi64(s, s))));
         below[p] = (int32_t)(((uint32_t)(less >> 8) << 16) | ((uint32_t)less & 255));
     }
+    _mm256_zeroupper();
 }
 
 void morsel_store_floats_avx2(const struct morsel_part256 *part, size_t at, const __m256i *sums, size_t n, uint32_t first) {
@@ -88,6 +91,7 @@ void morsel_store_floats_avx2(const struct morsel_part256 *part, size_t at, cons
         _mm256_storeu_ps(some, v);
         memcpy(y, some, left * sizeof *y);
     }
+    _mm256_zeroupper();
 }
 
 void morsel_store_copies_avx2(const struct morsel_part256 *part, size_t at, const struct morsel_seven256 *a,
@@ -105,4 +109,5 @@ void morsel_store_copies_avx2(const struct morsel_part256 *part, size_t at, cons
     for (uint32_t i = 0; i < 8; i += 2)
         morsel_store_2x16(part, y + place[i], y + place[i + 1], first[i], second[i], first[i + 1], second[i + 1], part->channels,
                           part->bias);
+    _mm256_zeroupper();
 }

@@ -26,4 +26,28 @@ report written "$("${prefix}readelf" -SW "$library" | sed 's/^ *\[ *[0-9]*\] *//
 report apart "$(echo "$table" | awk '/^[a-z_]*\.o:$/ { object = $1 }
     NF == 2 && $1 == "U" && $2 ~ /^morsel_(text|picture|pixels|frame|variant|open_variant|detect|boxes|segment|points|classes|embedding)/ &&
         object !~ /^(text_variant|text|picture|picture_rows|detect|segment|points|classes|embedding)\.o:/ { print object, $2 }')"
+# A function of AVX that others call leaves upper halves of zeros, for SSE code behind it: gcc sees to that at -O2, and not at -Os.
+# What is `dirty` has written wide registers, or called what is dirty, and has no vzeroupper.
+if "${prefix}objdump" -f "$library" | grep -q '^architecture: i386:x86-64'; then
+    report upper "$({ echo "$defined" | sed 's/^/defined /'; "${prefix}objdump" -dr "$library"; } | awk '
+        $1 == "defined" { global[$2] = 1 }
+        /file format/ { object = $1 }
+        /^[0-9a-f]+ <.*>:$/ { name = $2; gsub(/[<>:]/, "", name); name = object name; next }
+        /%[yz]mm/ { dirty[name] = 1 }
+        /vzeroupper/ { clean[name] = 1 }
+        /R_X86_64_(PC|PLT)32\t/ { sub(/[-+]0x.*/, "", $NF); calls[name, object $NF] = 1 }
+        END {
+            do {
+                more = 0
+                for (pair in calls) {
+                    split(pair, two, SUBSEP)
+                    if (!dirty[two[1]] && dirty[two[2]] && !clean[two[2]]) more = dirty[two[1]] = 1
+                }
+            } while (more)
+            for (name in dirty) {
+                split(name, two, ":")
+                if (dirty[name] && !clean[name] && global[two[2]]) print two[2]
+            }
+        }')"
+fi
 exit $status
