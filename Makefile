@@ -289,6 +289,7 @@ UNIT_RUN := $(filter $(UNIT_ONLY),$(UNIT_TESTS))
 .PHONY: unit-programs unit-run
 unit-programs: $(UNIT_TESTS)
 unit-run: $(UNIT_RUN)
+	@[ -n "$(UNIT_RUN)" ] || { echo "No program is named UNIT_ONLY=$(UNIT_ONLY); %/test_check% is a pattern of some" >&2; exit 1; }
 	@for program in $(UNIT_RUN); do room=$${program%/*}; \
 	    CMOCKA_MESSAGE_OUTPUT=TAP $(TALLY) $(UNIT_NAME)-$${room##*/}-$${program##*/test_} $$program || exit 1; done
 

@@ -126,6 +126,7 @@ static void outputs_are_those_there_are(void **state) {
     REFUSED(t.rule.scores = 2);
     REFUSED(t.rule.scores = 0xffffffff);
     REFUSED(t.dims[0][1] = 4, t.rule.classes = 2, t.rule.scores = 1, t.output_lack = 1);
+    REFUSED(t.rule = classes, t.rule.output = 1, t.dims[1][2] = 1, t.output_lack = 1);
 }
 
 static void numbers_are_in_their_ranges(void **state) {
@@ -254,6 +255,7 @@ static void points_have_maps_or_numbers(void **state) {
     TAKEN(HEAT(300, 1, 2), t.rule.classes = 300);
     TAKEN(NUMBERS(3, 2));
     TAKEN(NUMBERS(3, 3));
+    REFUSED(NUMBERS(3, 3), t.rule.head = MORSEL_HEAD_COORDINATES + 1);
     REFUSED(NUMBERS(3, 1));
     REFUSED(NUMBERS(3, 4));
     REFUSED(NUMBERS(2, 3));
@@ -293,6 +295,17 @@ static void embeddings_have_a_dimension(void **state) {
     REFUSED(VECTOR, t.rank[0] = 0);
     REFUSED(VECTOR, t.type = MORSEL_INT32);
     REFUSED(VECTOR, t.rule.output = 2);
+}
+
+/* Where channels are last in memory its first dimension is the images; two dimensions, and other layouts, may lie as they like. */
+static void images_are_in_front(void **state) {
+    (void)state;
+#define IN_FRONT(r, a, b, c) LINE(r, a, b, c), t.layout = MORSEL_CHANNELS_LAST, t.lines = 2, t.columns = 7
+    TAKEN(IN_FRONT(3, 2, 1, 7));
+    REFUSED(IN_FRONT(3, 1, 2, 7));
+    REFUSED(IN_FRONT(3, 1, 2, 7), t.rule.kind = MORSEL_ANSWER_EMBEDDING);
+    TAKEN(IN_FRONT(3, 1, 2, 7), t.layout = MORSEL_ROW_MAJOR);
+    TAKEN(IN_FRONT(2, 1, 14, 1));
 }
 
 /* Of a section that lies outside nothing is read. It may end where the blob ends, and no word behind that. */
@@ -376,6 +389,7 @@ int main(void) {
         cmocka_unit_test(points_have_maps_or_numbers),
         cmocka_unit_test(classes_are_a_line),
         cmocka_unit_test(embeddings_have_a_dimension),
+        cmocka_unit_test(images_are_in_front),
         cmocka_unit_test(the_section_lies_in_the_blob),
         cmocka_unit_test(channels_that_are_last_are_the_second_dimension),
         cmocka_unit_test(few_dimensions_have_channels_too),

@@ -93,7 +93,8 @@ static enum morsel_error open_small(enum morsel_step_kind kind, uint32_t picture
 static void networks_with_another_kind_do_not_open(void **state) {
     (void)state;
     assert_int_equal(open_small(MORSEL_STEP_CONCAT, 0), MORSEL_OK);
-    assert_int_equal(open_small(MORSEL_STEP_CAST, 0), MORSEL_ERR_STEP);
+    assert_null(morsel_kinds[MORSEL_STEP_GATHER]);
+    assert_int_equal(open_small(MORSEL_STEP_GATHER, 0), MORSEL_ERR_STEP);
 }
 
 static void networks_with_rules_do_not_open(void **state) {
