@@ -54,7 +54,7 @@ extern "C" {
  * NEON of 32 bits, WebAssembly's) take as much as arm64. */
 #define MORSEL_STACK_C 3584
 #define MORSEL_STACK_ARM64 17408
-#define MORSEL_STACK_X86 20480
+#define MORSEL_STACK_X86 16384
 #if defined(__x86_64__) || defined(_M_X64)
 #define MORSEL_STACK_BYTES MORSEL_STACK_X86
 #elif defined(__aarch64__) || defined(_M_ARM64) || defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__)

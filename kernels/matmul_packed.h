@@ -20,7 +20,7 @@
 #define PACKED_BLOCKS 8u
 #define PACKED_STACK 2048u /* the same where there is no room: up to 128 inputs */
 #define PACKED_STACK_RESULTS 64u
-#define PACKED_STACK_BLOCKS 2u
+#define PACKED_STACK_BLOCKS 1u
 
 _Static_assert(255 * 128 * (PACKED_BYTES / 16) < 1 << 24, "exact in float");
 

@@ -14,9 +14,9 @@
 static const struct words_size {
     uint32_t bytes;
     uint16_t pairs, whole, blocks, pixels;
-} words_sizes[] = {{43008, 128, 160, 6, 48}, {28672, 128, 160, 4, 32}, {16384, 64, 80, 4, 24}, {0, 48, 72, 2, 12}};
+} words_sizes[] = {{43008, 128, 160, 6, 48}, {28672, 128, 160, 4, 32}, {16384, 64, 80, 4, 24}, {9216, 48, 72, 2, 12}, {0, 24, 36, 1, 20}};
 
-#define STACK 9216u       /* bytes, where the room has no more */
+#define STACK 5760u       /* bytes, where the room has no more */
 #define WORDS_MOST 12288u /* of inputs: with all else they stay in the nearest cache */
 
 struct work {
@@ -203,8 +203,8 @@ static uint32_t lines_at_once(const struct morsel_conv_job *job, const struct mo
     return by_pairs < by_words ? by_pairs : by_words;
 }
 
-/* Pieces have six pixels at least: STACK leaves 1552 words beside 48 pairs, and windows of these have 6 * 96; beside 72 pairs 1616, and
- * windows have 6 * 144. */
+/* Pieces have six pixels at least: STACK leaves 1088 words beside 24 pairs, and windows of these have 6 * 48; beside 36 pairs 1280, and
+ * windows have 6 * 72. */
 static struct cut cut_windows(const struct morsel_conv_job *job, const struct morsel_lines *lines, size_t n, const struct work *r) {
     struct cut c = {.shared = !lines->map && !lines->across && n >= 6 && lines->step <= 2 * job->taps && job->taps <= r->pairs * 2};
     const uint32_t at_once = c.shared ? lines_at_once(job, lines, r) : 0;
