@@ -46,6 +46,8 @@ void onnx_free(struct onnx_graph *graph) {
     free(memory->names.slots);
     free(memory->reads.notes);
     free(memory->node_names.slots);
+    free(memory->order.blocks);
+    free(memory->order.sequence);
     free(graph->values);
     arena_free(&arena);
 }

@@ -83,6 +83,7 @@ struct onnx_node {
     struct onnx_value **outputs; /* NULL where an output is left out */
     size_t attribute_count;
     struct onnx_attribute *attributes;
+    size_t block; /* while a pass changes the list: which block of it, counted from 1 */
     bool removed; /* by a pass: it stands in no graph any more */
     bool folded;  /* all outputs are constants: nothing to run */
     bool refused; /* by onnx_infer(): its inputs and attributes hold anything. It has no trait, and matches no pattern */

@@ -33,6 +33,21 @@ struct onnx_node_names {
     size_t slot_count, used;
 };
 
+/* Nodes one after the other, in blocks that tools/optimize/order.c divides where they fill up. */
+enum { ONNX_BLOCK_NODES = 256 };
+struct onnx_block {
+    size_t count, place; /* place: in the sequence */
+    struct onnx_node *nodes[ONNX_BLOCK_NODES];
+};
+struct onnx_order {
+    struct onnx_block *blocks; /* as they were made */
+    size_t *sequence;          /* in which order they follow */
+    size_t count, room;        /* of both; 0 blocks: graph->nodes holds the list */
+    size_t seen, before_seen;  /* where one was last asked for: a place in the sequence, and how many nodes stand before it */
+    struct onnx_node **list;   /* the array that graph->nodes was */
+    uint64_t moved;            /* nodes that changes moved so far: the work, for a test */
+};
+
 /* Files of weights: a set of their paths as above, what they hold together and what was read of them so far, in bytes. */
 struct onnx_external {
     const char **slots;
@@ -47,9 +62,9 @@ struct onnx_memory {
     struct onnx_reads reads;
     struct onnx_node_names node_names;
     struct onnx_external external;
+    struct onnx_order order;
     size_t value_room;   /* of graph->values */
     size_t node_room;    /* of graph->nodes; 0 where nobody knows */
-    size_t place;        /* in graph->nodes: where one was last looked for */
     size_t folded_bytes; /* constants made by folding so far */
     size_t folded_work;  /* elements computed by folding so far */
     bool rebound;        /* a fixed dimension was overridden: what the file says of shapes is out of date */

@@ -138,12 +138,12 @@ static bool explain(struct cone *cone, struct frontier *f, int i) {
 }
 
 void cone_grow(const struct onnx_graph *g, size_t root, void (*see)(void *context, const struct cone *cone), void *context) {
-    struct cone cone = {.y = g->nodes[root]->output_count ? g->nodes[root]->outputs[0] : NULL, .axis = -1, .channels = 1};
+    struct cone cone = {.y = graph_node_at(g, root)->output_count ? graph_node_at(g, root)->outputs[0] : NULL, .axis = -1, .channels = 1};
     struct frontier f = {0};
-    if (!cone.y || cone.y->shape.rank < 0 || !take_node(&cone, &f, g->nodes[root])) return;
+    if (!cone.y || cone.y->shape.rank < 0 || !take_node(&cone, &f, graph_node_at(g, root))) return;
     for (size_t at = root + 1; at-- > 0 && root - at < FAR_BACK;) {
         int i = 0;
-        while (i < f.count && f.values[i]->producer != g->nodes[at]) i++;
+        while (i < f.count && f.values[i]->producer != graph_node_at(g, at)) i++;
         bool explained = i < f.count;
         if (explained && !explain(&cone, &f, i)) return;
         if (f.count == 1 && (explained || at == root)) {

@@ -4,6 +4,7 @@
 #include "tools/onnx/internal.h"
 #include "tools/onnx/operator.h"
 #include "tools/optimize/notes.h"
+#include "tools/optimize/order.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,30 +63,8 @@ static const char *free_node_name(struct onnx_graph *g, const char *name, const 
 static int opset_of(const struct onnx_graph *g, const char *domain) {
     if (!*domain) return g->opset;
     for (size_t i = 0; i < g->node_count; i++)
-        if (!strcmp(g->nodes[i]->domain, domain)) return g->nodes[i]->opset;
+        if (!strcmp(graph_node_at(g, i)->domain, domain)) return graph_node_at(g, i)->opset;
     return 1;
-}
-
-/* Makes room for one more and moves what stands from `at` on. */
-static void open_gap(struct onnx_graph *g, size_t at) {
-    if (g->node_count >= g->memory->node_room) {
-        g->memory->node_room = 2 * g->node_count + 64;
-        struct onnx_node **nodes = onnx_alloc(g, g->memory->node_room * sizeof(void *));
-        if (g->node_count) memcpy(nodes, g->nodes, g->node_count * sizeof(void *));
-        g->nodes = nodes;
-    }
-    memmove(g->nodes + at + 1, g->nodes + at, (g->node_count - at) * sizeof(void *));
-    g->node_count++;
-}
-
-/* From where one was last looked for outwards: passes go from node to node. The count of nodes where it is not there. */
-static size_t place_of(const struct onnx_graph *g, const struct onnx_node *node) {
-    size_t from = g->memory->place < g->node_count ? g->memory->place : 0, n = g->node_count;
-    for (size_t d = 0; d < n; d++) {
-        if (from + d < n && g->nodes[from + d] == node) return g->memory->place = from + d;
-        if (d <= from && g->nodes[from - d] == node) return g->memory->place = from - d;
-    }
-    return n;
 }
 
 static struct onnx_value **copy_values(struct onnx_graph *g, struct onnx_value *const *values, int count) {
@@ -106,9 +85,7 @@ struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before
     node->inputs = copy_values(g, inputs, input_count);
     node->outputs = copy_values(g, outputs, output_count);
     node->attributes = onnx_alloc(g, 1);
-    size_t at = before ? place_of(g, before) : g->node_count;
-    open_gap(g, at);
-    g->nodes[at] = node;
+    edit_order_insert(g, before, node);
     for (int i = 0; i < input_count; i++)
         if (inputs[i]) {
             inputs[i]->uses++;
@@ -183,16 +160,14 @@ bool edit_replace_uses(struct onnx_graph *g, struct onnx_value *from, struct onn
 }
 
 void edit_remove_node(struct onnx_graph *g, struct onnx_node *node) {
-    size_t at = place_of(g, node);
-    assert(at < g->node_count);
+    assert(!node->removed);
     for (int i = 0; i < node->input_count; i++) count_use(node, node->inputs[i], -1);
     for (int i = 0; i < node->output_count; i++)
         if (node->outputs[i]) {
             assert(!node->outputs[i]->uses || node->outputs[i]->constant);
             node->outputs[i]->producer = NULL;
         }
-    memmove(g->nodes + at, g->nodes + at + 1, (g->node_count - at - 1) * sizeof(void *));
-    g->node_count--;
+    edit_order_remove(g, node);
     node->removed = true;
 }
 
@@ -256,6 +231,7 @@ static bool still_there(const struct onnx_value *value) {
 
 void edit_clean(struct onnx_graph *g) {
     struct failure failure;
+    edit_settle(g);
     edit_forget(g);
     drop_folded(g);
     find_producers(g);
@@ -272,7 +248,7 @@ void edit_clean(struct onnx_graph *g) {
 int edit_readers(const struct onnx_graph *g, const struct onnx_value *value, struct onnx_node **list, int most) {
     int count = 0;
     for (size_t i = 0; i < g->node_count; i++) {
-        struct onnx_node *node = g->nodes[i];
+        struct onnx_node *node = graph_node_at(g, i);
         bool reads = false;
         for (int k = 0; k < node->input_count && !node->folded; k++) reads = reads || node->inputs[k] == value;
         if (reads && count < most) list[count] = node;

@@ -9,6 +9,7 @@
 #define MORSEL_TOOLS_OPTIMIZE_EDIT_H
 
 #include "tools/onnx/graph.h"
+#include "tools/optimize/order.h"
 
 /* A new value; its name is `name`, or NAME_2, NAME_3 ... where that is taken. */
 struct onnx_value *edit_value(struct onnx_graph *g, const char *name, enum onnx_type type, const struct onnx_shape *shape);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of readers and a set of names, made when they are first asked for. */
 #include "tools/optimize/notes.h"
+#include "tools/optimize/order.h"
 #include "tools/base/text.h"
 #include "tools/onnx/internal.h"
 #include <stdlib.h>
@@ -24,8 +25,8 @@ static void note_all(struct onnx_graph *g) {
     g->memory->reads.known = true;
     g->memory->reads.count = 0;
     for (size_t i = 0; i < g->node_count; i++)
-        for (int k = 0; k < g->nodes[i]->input_count; k++)
-            if (g->nodes[i]->inputs[k]) add_note(g, g->nodes[i], g->nodes[i]->inputs[k]);
+        for (int k = 0; k < graph_node_at(g, i)->input_count; k++)
+            if (graph_node_at(g, i)->inputs[k]) add_note(g, graph_node_at(g, i), graph_node_at(g, i)->inputs[k]);
 }
 
 void edit_note_read(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
@@ -72,7 +73,7 @@ static void enter_all(struct onnx_graph *g) {
     const char **old = names->slots, **made = must_have(calloc(slots, sizeof *made), slots * sizeof *made);
     size_t old_count = names->slot_count;
     *names = (struct onnx_node_names){made, slots, 0};
-    for (size_t i = 0; i < g->node_count; i++) edit_note_node_name(g, g->nodes[i]->name);
+    for (size_t i = 0; i < g->node_count; i++) edit_note_node_name(g, graph_node_at(g, i)->name);
     for (size_t i = 0; i < old_count; i++)
         if (old[i]) edit_note_node_name(g, old[i]);
     free(old);

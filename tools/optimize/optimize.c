@@ -50,6 +50,7 @@ static int round_of_passes(struct onnx_graph *g, struct graph_pass_done *done) {
     for (int i = 0; i < GRAPH_PASSES; i++) {
         int changes = passes[i].run(g);
         if (changes) edit_clean(g);
+        else edit_settle(g);
         done[i].changes += changes;
         all += changes;
     }
@@ -75,4 +76,5 @@ void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     for (int i = 0, changes = 1; i < MOST_ROUNDS && changes; i++, masks += changes)
         changes = pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
     if (fused + masks + pass_matrices(g) + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
+    edit_settle(g);
 }

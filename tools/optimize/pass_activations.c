@@ -262,7 +262,7 @@ int pass_activations(struct onnx_graph *g) {
         struct found found = {.g = g, .target.kind = NOTHING};
         cone_grow(g, i, see, &found);
         if (found.target.kind == NOTHING || (found.target.kind == PRELU && !graph_takes_room(g, (size_t)found.cone.channels))) continue;
-        write_target(g, g->nodes[i], &found.cone, &found.target);
+        write_target(g, graph_node_at(g, i), &found.cone, &found.target);
         for (int n = 1; n < found.cone.count; n++) /* each was read by those before it alone */
             edit_remove_node(g, found.cone.nodes[n]);
         changes++;

@@ -48,7 +48,7 @@ static bool merge(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_affine_merge(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++) changes += merge(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += merge(g, graph_node_at(g, i));
     return changes;
 }
 
@@ -96,7 +96,7 @@ static bool fold_before(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_affine_before(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++) changes += fold_before(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += fold_before(g, graph_node_at(g, i));
     return changes;
 }
 
@@ -151,6 +151,6 @@ static bool fold_after(struct onnx_graph *g, struct onnx_node *reader) {
 
 int pass_affine_after(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++) changes += fold_after(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += fold_after(g, graph_node_at(g, i));
     return changes;
 }

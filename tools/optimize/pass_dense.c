@@ -6,7 +6,8 @@ int pass_dense(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++) {
         struct linear l;
-        if (graph_is(g->nodes[i], "Gemm") && linear_read(g->nodes[i], &l) && (l.gain != 1 || l.bias_gain != 1) && linear_has_room(g, &l))
+        if (graph_is(graph_node_at(g, i), "Gemm") && linear_read(graph_node_at(g, i), &l) && (l.gain != 1 || l.bias_gain != 1) &&
+            linear_has_room(g, &l))
             changes += linear_rewrite(g, &l, NULL, NULL, NULL);
     }
     return changes;

@@ -232,7 +232,7 @@ static bool change_product(struct onnx_graph *g, struct onnx_node *node) {
 int pass_ends(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++) {
-        struct onnx_node *node = g->nodes[i];
+        struct onnx_node *node = graph_node_at(g, i);
         if (node->folded || node->refused || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0) continue;
         if (!*node->domain && node->opset < FIRST_OPSET) continue;
         changes += change_cast(g, node) || change_comparison(g, node) || change_arg(g, node) || change_hardmax(g, node) ||

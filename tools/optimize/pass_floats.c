@@ -35,6 +35,6 @@ int pass_floats(struct onnx_graph *g) {
         if (value->constant) value->constant = as_float(g, value->constant);
         changes++;
     }
-    for (size_t n = 0; changes && n < g->node_count; n++) change_node(g, g->nodes[n]);
+    for (size_t n = 0; changes && n < g->node_count; n++) change_node(g, graph_node_at(g, n));
     return changes;
 }

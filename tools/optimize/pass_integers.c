@@ -142,7 +142,7 @@ static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
 /* Sums of ConvInteger and MatMulInteger stay integers: their scales come behind the Cast. */
 static bool has_integer_sums(const struct onnx_graph *g) {
     for (size_t i = 0; i < g->node_count; i++)
-        if (onnx_has(g->nodes[i], ONNX_DYNAMIC)) return true;
+        if (onnx_has(graph_node_at(g, i), ONNX_DYNAMIC)) return true;
     return false;
 }
 
@@ -152,7 +152,7 @@ int pass_integers(struct onnx_graph *g) {
     for (size_t i = 0; i < g->value_count; i++) g->values[i]->lowered = NULL;
     /* What a change puts in front of a node is looked at, too: a chain goes in one round, however long it is. */
     for (size_t i = 0; i < g->node_count;) {
-        struct onnx_node *node = g->nodes[i];
+        struct onnx_node *node = graph_node_at(g, i);
         const bool changed = (!casts_stay && change_cast(g, node)) || change_where(g, node) || change_mixture(g, node);
         changes += changed;
         i += !changed;

@@ -225,7 +225,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
 static int bypass_casts(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = g->node_count; i-- > 0;) {
-        struct onnx_node *node = g->nodes[i];
+        struct onnx_node *node = graph_node_at(g, i);
         if (graph_is(node, "Cast") && !node->folded && !node->refused && node->inputs[0] && node->inputs[0]->type == ONNX_BOOL &&
             node->outputs[0]->type == ONNX_BOOL)
             changes += graph_bypass(g, node, node->inputs[0]);
@@ -235,6 +235,6 @@ static int bypass_casts(struct onnx_graph *g) {
 
 int pass_masks(struct onnx_graph *g) {
     int changes = bypass_casts(g);
-    for (size_t i = 0; i < g->node_count; i++) changes += change(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += change(g, graph_node_at(g, i));
     return changes;
 }

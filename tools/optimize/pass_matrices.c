@@ -105,7 +105,7 @@ static bool change_resize(struct onnx_graph *g, struct onnx_node *node) {
 int pass_matrices(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++) {
-        struct onnx_node *node = g->nodes[i];
+        struct onnx_node *node = graph_node_at(g, i);
         if (node->folded || node->refused || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0) continue;
         changes += change_sums(g, node) || change_resize(g, node);
     }

@@ -61,7 +61,7 @@ static bool transpose_to_reshape(struct onnx_graph *g, struct onnx_node *node) {
 int pass_moves(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++) {
-        struct onnx_node *node = g->nodes[i];
+        struct onnx_node *node = graph_node_at(g, i);
         if (!node->folded) changes += merge_reshapes(g, node) || merge_transposes(g, node) || transpose_to_reshape(g, node);
     }
     return changes;

@@ -92,7 +92,7 @@ static struct onnx_value *handed_on(const struct onnx_node *node) {
 int pass_noops(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++) {
-        struct onnx_node *node = g->nodes[i];
+        struct onnx_node *node = graph_node_at(g, i);
         struct onnx_value *x = node->folded ? NULL : handed_on(node);
         changes += x && graph_bypass(g, node, x);
     }

@@ -196,11 +196,11 @@ int pass_opset(struct onnx_graph *g) {
     int changes = 0;
     if (!g->opset || g->opset >= NEW_OPSET) return 0;
     for (size_t i = 0; i < g->node_count; i++) {
-        const struct changed *change = *g->nodes[i]->domain ? NULL : change_of(g->nodes[i]);
-        if (!*g->nodes[i]->domain && (!change || !change->has_equal(g->nodes[i]))) return 0;
+        const struct changed *change = *graph_node_at(g, i)->domain ? NULL : change_of(graph_node_at(g, i));
+        if (!*graph_node_at(g, i)->domain && (!change || !change->has_equal(graph_node_at(g, i)))) return 0;
     }
     for (size_t i = 0; i < g->node_count; i++) {
-        struct onnx_node *node = g->nodes[i];
+        struct onnx_node *node = graph_node_at(g, i);
         if (*node->domain || node->opset >= NEW_OPSET) continue;
         change_of(node)->raise(g, node); /* what it puts in front has the new opset already */
         node->opset = NEW_OPSET;

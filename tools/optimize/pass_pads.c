@@ -80,6 +80,6 @@ static bool fold(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_pads(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++) changes += fold(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changes += fold(g, graph_node_at(g, i));
     return changes;
 }

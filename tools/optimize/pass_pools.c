@@ -92,6 +92,6 @@ static bool split_large(struct onnx_graph *g, struct onnx_node *node) {
 int pass_pools(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->node_count; i++)
-        changes += make_global(g, g->nodes[i]) || drop_count(g->nodes[i]) || split_large(g, g->nodes[i]);
+        changes += make_global(g, graph_node_at(g, i)) || drop_count(graph_node_at(g, i)) || split_large(g, graph_node_at(g, i));
     return changes;
 }

@@ -31,6 +31,6 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
 
 void graph_scale_products(struct onnx_graph *g) {
     bool changed = false;
-    for (size_t i = 0; i < g->node_count; i++) changed |= change(g, g->nodes[i]);
+    for (size_t i = 0; i < g->node_count; i++) changed |= change(g, graph_node_at(g, i));
     if (changed) edit_clean(g);
 }

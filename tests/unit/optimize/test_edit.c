@@ -59,26 +59,28 @@ static void check_whole(struct onnx_graph *g) {
         const struct onnx_value *value = g->values[i];
         int uses = value->is_output;
         for (size_t n = 0; n < g->node_count; n++)
-            for (int k = 0; k < g->nodes[n]->input_count && !g->nodes[n]->folded; k++) uses += g->nodes[n]->inputs[k] == value;
+            for (int k = 0; k < graph_node_at(g, n)->input_count && !graph_node_at(g, n)->folded; k++)
+                uses += graph_node_at(g, n)->inputs[k] == value;
         if (uses != value->uses) fail_msg("'%s' has %d uses and counts %d", value->name, uses, value->uses);
         assert_ptr_equal(onnx_find(g, value->name), value);
         check_readers(g, g->values[i]);
     }
     for (size_t n = 0; n < g->node_count; n++) {
-        for (int k = 0; k < g->nodes[n]->output_count; k++)
-            if (g->nodes[n]->outputs[k]) assert_ptr_equal(g->nodes[n]->outputs[k]->producer, g->nodes[n]);
-        for (int k = 0; k < g->nodes[n]->input_count; k++)
-            if (g->nodes[n]->inputs[k]) assert_ptr_equal(onnx_find(g, g->nodes[n]->inputs[k]->name), g->nodes[n]->inputs[k]);
+        for (int k = 0; k < graph_node_at(g, n)->output_count; k++)
+            if (graph_node_at(g, n)->outputs[k]) assert_ptr_equal(graph_node_at(g, n)->outputs[k]->producer, graph_node_at(g, n));
+        for (int k = 0; k < graph_node_at(g, n)->input_count; k++)
+            if (graph_node_at(g, n)->inputs[k])
+                assert_ptr_equal(onnx_find(g, graph_node_at(g, n)->inputs[k]->name), graph_node_at(g, n)->inputs[k]);
     }
 }
 
 /* In an order in which they can run: what a node reads is an input, a constant, or made before. */
 static void check_order(const struct onnx_graph *g) {
     for (size_t n = 0; n < g->node_count; n++)
-        for (int k = 0; k < g->nodes[n]->input_count; k++) {
-            const struct onnx_value *value = g->nodes[n]->inputs[k];
+        for (int k = 0; k < graph_node_at(g, n)->input_count; k++) {
+            const struct onnx_value *value = graph_node_at(g, n)->inputs[k];
             bool made = !value || value->constant || value->is_input;
-            for (size_t before = 0; before < n; before++) made = made || value->producer == g->nodes[before];
+            for (size_t before = 0; before < n; before++) made = made || value->producer == graph_node_at(g, before);
             assert_true(made);
         }
 }
@@ -105,13 +107,13 @@ static void nodes_are_inserted(void **state) {
     struct onnx_value *r = named(g, "r"), *list[1];
     for (int i = 0; i < 300; i++) { /* past any room that was there */
         list[0] = edit_value(g, "r", r->type, &r->shape);
-        struct onnx_node *node = edit_node(g, g->nodes[1], "Identity", "", "relu", &r, 1, list, 1);
+        struct onnx_node *node = edit_node(g, graph_node_at(g, 1), "Identity", "", "relu", &r, 1, list, 1);
         assert_ptr_equal(list[0]->producer, node);
         r = list[0];
     }
     assert_string_equal(r->name, "r_301");
-    assert_string_equal(g->nodes[1]->name, "relu_301");
-    assert_int_equal(g->nodes[1]->opset, 13);
+    assert_string_equal(graph_node_at(g, 1)->name, "relu_301");
+    assert_int_equal(graph_node_at(g, 1)->opset, 13);
     check_whole(g);
     edit_set_input(g, named(g, "t")->producer, 1, r);
     edit_clean(g);
@@ -253,7 +255,7 @@ static struct onnx_value *any_value(const struct onnx_graph *g, uint32_t *random
 }
 
 static struct onnx_node *any_node(const struct onnx_graph *g, uint32_t *random) {
-    return g->nodes[builder_between(random, 0, (uint32_t)g->node_count - 1)];
+    return graph_node_at(g, builder_between(random, 0, (uint32_t)g->node_count - 1));
 }
 
 /* One change that leaves the graph without a cycle: what is read instead, or too, is made by nobody. */
@@ -299,7 +301,7 @@ static void many_changes_leave_the_graph_whole(void **state) {
             if (!onnx_find(g, "k")) break; /* nobody reads it any more */
         }
         for (size_t i = 0; i < g->node_count; i++)
-            for (size_t k = 0; k < i; k++) assert_string_not_equal(g->nodes[i]->name, g->nodes[k]->name);
+            for (size_t k = 0; k < i; k++) assert_string_not_equal(graph_node_at(g, i)->name, graph_node_at(g, k)->name);
         onnx_free(g);
     }
 }
