@@ -6,6 +6,7 @@
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/options.h"
+#include "tools/base/text.h"
 #include "tools/net/blob/blob.h"
 #include "tools/net/memory.h"
 #include "tools/net/nets.h"
@@ -50,8 +51,9 @@ static bool open_failed(const struct network *network, enum morsel_error error, 
 /* Else a small one might be told at great length. */
 static bool strings_fit(const struct network *network, struct failure *failure) {
     return blob_strings_fit(&network->model, network_variants(network)) ||
-           failure_set(failure, STATUS_INPUT, "%s: its names or labels lie as morsel does not write them: they share bytes",
-                       network->call.path);
+           failure_set(failure, STATUS_INPUT,
+                       "%s: its names or labels lie as morsel does not write them: they share bytes, or a label has over %d",
+                       network->call.path, (int)TEXT_LABEL_MOST);
 }
 
 static bool open_model(struct network *network, const void *blob, size_t bytes, struct failure *failure) {

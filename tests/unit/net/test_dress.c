@@ -11,6 +11,7 @@
 
 #include "core/blob.h"
 #include "tests/unit/support/sample_blob.h"
+#include "tools/base/text.h"
 #include "tools/net/blob/blob.h"
 #include "tools/net/blob/pieces.h"
 
@@ -96,6 +97,25 @@ static void strings_that_share_bytes_are_refused(void **state) {
     TOLD(false, memset(blob + h->strings.offset + 1, 'a', h->strings.count - 2); pairs[0].key = 1; pairs[1].value = 2);
 }
 
+/* An answer tells one with each box. */
+static void long_labels_are_refused(void **state) {
+    (void)state;
+    char label[TEXT_LABEL_MOST + 2] = {0}, *labels[] = {label};
+    memset(label, 'x', TEXT_LABEL_MOST);
+    for (int more = 0; more < 2; more++) {
+        struct blob b = sample();
+        struct blob_extras extras = {.labels = labels, .label_count = 1};
+        struct morsel_model model;
+        size_t bytes;
+        label[TEXT_LABEL_MOST] = more ? 'x' : 0;
+        uint8_t *blob = blob_dress(b.bytes, b.count, 1, &extras, &bytes);
+        assert_int_equal(morsel_open(&model, blob, bytes, 0), MORSEL_OK);
+        assert_int_equal(blob_strings_fit(&model, 1), !more);
+        free(blob);
+        free(b.bytes);
+    }
+}
+
 static void a_text_rule_outside_is_refused(void **state) {
     (void)state;
     TOLD(true, h->text = (struct morsel_blob_section){64, 4});
@@ -179,6 +199,7 @@ static void names_chosen_to_meet_do_not(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(labels_and_metadata_are_those_that_are_given),
                                        cmocka_unit_test(strings_that_share_bytes_are_refused),
+                                       cmocka_unit_test(long_labels_are_refused),
                                        cmocka_unit_test(a_text_rule_outside_is_refused),
                                        cmocka_unit_test(records_that_share_bytes_are_refused),
                                        cmocka_unit_test(variants_share_the_room_of_names),

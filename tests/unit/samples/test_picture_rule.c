@@ -8,6 +8,7 @@
 
 #include "core/blob.h"
 #include "tools/base/file.h"
+#include "tools/base/text.h"
 #include "tools/samples/rules/picture_rule.h"
 
 #include <stdio.h>
@@ -179,6 +180,15 @@ static void labels_are_read(void **state) {
         assert_false(labels_read(path, &labels, &count, &failure));
         assert_non_null(strstr(failure.text, mistakes[i][1]));
     }
+    char long_one[TEXT_LABEL_MOST + 3] = "\n";
+    memset(long_one + 1, 'x', TEXT_LABEL_MOST);
+    put(long_one);
+    assert_true(labels_read(path, &labels, &count, &failure));
+    labels_free(labels, count);
+    long_one[TEXT_LABEL_MOST + 1] = 'x';
+    put(long_one);
+    assert_false(labels_read(path, &labels, &count, &failure));
+    assert_non_null(strstr(failure.text, "label 1 has 1025 bytes"));
     assert_false(labels_read("/tmp/morsel_no_such_file", &labels, &count, &failure));
 }
 

@@ -37,7 +37,8 @@ bool blob_dresses(const struct blob_extras *extras);
  * gives with them. NULL: as there, or the variants do not share their constants, or records overlap. */
 uint8_t *blob_dress(const uint8_t *blob, size_t blob_bytes, uint32_t count, const struct blob_extras *extras, size_t *bytes);
 
-/* Whether the strings of an open variant, of so many, come to no more than some times the blob when each is told at length. */
+/* Whether the strings of an open variant, of so many, come to no more than some times the blob when each is told at length,
+ * and no label is longer than TEXT_LABEL_MOST. */
 bool blob_strings_fit(const struct morsel_model *variant, uint32_t variants);
 
 /* What an open variant, of so many, of a blob has, which must stay as long; labels and metadata are for free(), and `strip` is not set.

@@ -6,6 +6,7 @@
 #include "core/answer.h"
 #include "core/kind.h"
 #include "tools/base/arena.h"
+#include "tools/base/text.h"
 #include "tools/net/blob/blob.h"
 #include "tools/net/blob/pieces.h"
 #include <stdlib.h>
@@ -316,7 +317,10 @@ static bool labels_are_short(const struct morsel_model *m) {
     const uint32_t *labels = morsel_blob_at(m, h->labels.offset);
     const struct morsel_blob_pair *pairs = morsel_has_metadata(h) ? morsel_blob_at(m, h->metadata.offset) : NULL;
     bool good = true;
-    for (uint32_t i = 0; good && i < h->labels.count; i++) good = take(&left, morsel_blob_string(m, labels[i]));
+    for (uint32_t i = 0; good && i < h->labels.count; i++) {
+        const char *label = morsel_blob_string(m, labels[i]);
+        good = strnlen(label, TEXT_LABEL_MOST + 1) <= TEXT_LABEL_MOST && take(&left, label);
+    }
     for (uint32_t i = 0; good && pairs && i < h->metadata.count; i++)
         good = take(&left, morsel_blob_string(m, pairs[i].key)) && take(&left, morsel_blob_string(m, pairs[i].value));
     return good;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the picture rule and the labels, and says what is wrong with them. */
 #include "tools/samples/rules/picture_rule.h"
+#include "tools/base/text.h"
 #include "tools/samples/rules/rule_json.h"
 #include <math.h>
 #include <stdio.h>
@@ -218,6 +219,14 @@ static bool read_labels(const struct file_bytes *file, char ***labels, size_t *c
     return good;
 }
 
+static bool labels_are_short(char *const *labels, size_t count, struct failure *failure) {
+    for (size_t i = 0; i < count; i++)
+        if (strlen(labels[i]) > TEXT_LABEL_MOST)
+            return failure_set(failure, STATUS_INPUT, "label %zu has %zu bytes, and each box or point tells its own: at most %d fit", i,
+                               strlen(labels[i]), (int)TEXT_LABEL_MOST);
+    return true;
+}
+
 bool labels_read(const char *path, char ***labels, size_t *count, struct failure *failure) {
     struct file_bytes file;
     *labels = NULL;
@@ -225,6 +234,7 @@ bool labels_read(const char *path, char ***labels, size_t *count, struct failure
     if (!file_read(path, FILE_MOST, &file, failure)) return false;
     bool good = read_labels(&file, labels, count, failure);
     if (good && !*count) good = rule_wrong(failure, "it holds no label");
+    good = good && labels_are_short(*labels, *count, failure);
     if (!good) {
         labels_free(*labels, *count);
         *labels = NULL;
