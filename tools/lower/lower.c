@@ -479,12 +479,14 @@ struct net *lower_within(struct onnx_graph *graph, struct onnx_report *report, s
     l.memory_room = memory;
     find_readers(&l);
     for (size_t i = 0; i < graph->input_count; i++) add_input(&l, graph->inputs[i]);
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (!graph->nodes[i]->folded && !graph->nodes[i]->done) lower_node(&l, graph->nodes[i]);
-    for (size_t i = 0; i < graph->output_count; i++) add_output(&l, graph->outputs[i]);
+    bool good = true;
+    for (size_t i = 0; good && i < graph->node_count; i++)
+        if (!graph->nodes[i]->folded && !graph->nodes[i]->done && (good = stays_short(&l, graph->nodes[i])))
+            lower_node(&l, graph->nodes[i]);
+    for (size_t i = 0; good && i < graph->output_count; i++) add_output(&l, graph->outputs[i]);
     pass_scales_back(l.net);
     notice_floats(&l);
-    bool good = report->refusal_count == refused;
+    good = good && report->refusal_count == refused;
     for (size_t i = 0; i < graph->node_count; i++) good = good && !graph->nodes[i]->refused;
     if (good) {
         net_merge_tables(l.net);

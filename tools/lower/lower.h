@@ -55,6 +55,8 @@ struct lowering {
     struct gathered *gathered; /* meaning.c's own: what was gathered lately, for other readers */
 };
 
+enum { LOWER_MOST_STEPS = 8 * MORSEL_FORMAT_MAX_STEPS }; /* of a net that nothing was merged in yet */
+
 /* The whole pass. NULL where anything was refused: the report says what. */
 struct net *lower(struct onnx_graph *graph, struct onnx_report *report);
 /* The same with room for so many bytes of weights and tables, whatever the file holds. */
@@ -295,6 +297,8 @@ size_t memory_room(const struct onnx_graph *graph);
 /* Whether so many more have room; room_for(): else the node is refused. */
 bool has_room(const struct lowering *l, uint64_t bytes);
 bool room_for(struct lowering *l, struct onnx_node *node, uint64_t bytes);
+/* Whether the steps so far can become few enough for a blob; else the node is refused. */
+bool stays_short(struct lowering *l, struct onnx_node *node);
 /* Whether a table by these channels can go on top of the value's own, and has room. */
 bool function_fits(const struct lowering *l, const struct meaning *m, uint32_t channels, uint32_t axis);
 /* Floats by channel and byte; takes its room. */

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* How much memory the lowering may take: each view has an entry for every element of an axis, and views may be many. */
+/* How much memory and how many steps the lowering may take: each view has an entry for every element of an axis, and views may be many. */
 #include "tools/lower/lower.h"
 
-/* Of networks seen, none took more than a third of its room. */
-enum { LEAST_MEMORY = 1 << 30, BYTES_OF_A_NUMBER = 64 };
+/* Of networks seen, none took more than a third of its room. That of a file without numbers is one for any network, and grows with the
+ * largest of the arrays that a run has to hold anyway, up to a limit: shapes cost a file nothing. */
+enum { LEAST_MEMORY = 256 << 20, MOST_FOR_SHAPES = 1 << 30, BYTES_OF_AN_ELEMENT = 128, BYTES_OF_A_NUMBER = 64 };
 
 size_t memory_room(const struct onnx_graph *graph) {
-    return onnx_room(graph, LEAST_MEMORY, BYTES_OF_A_NUMBER, SIZE_MAX);
+    const int64_t most = (MOST_FOR_SHAPES - LEAST_MEMORY) / BYTES_OF_AN_ELEMENT;
+    int64_t largest = 0;
+    for (size_t i = 0; i < graph->value_count; i++) {
+        const int64_t count = graph->values[i]->constant ? 0 : onnx_elements(&graph->values[i]->shape);
+        largest = count > largest ? count : largest;
+    }
+    largest = largest < most ? largest : most;
+    return onnx_room(graph, LEAST_MEMORY + BYTES_OF_AN_ELEMENT * (size_t)largest, BYTES_OF_A_NUMBER, SIZE_MAX);
 }
 
 bool has_room(const struct lowering *l, uint64_t bytes) {
@@ -17,4 +25,11 @@ bool has_room(const struct lowering *l, uint64_t bytes) {
 bool room_for(struct lowering *l, struct onnx_node *node, uint64_t bytes) {
     return has_room(l, bytes) ||
            refuse(l, node, "with it, weights and tables take over %zu MB: too many for what the file holds", l->memory_room >> 20);
+}
+
+/* Steps are merged and dropped later, but not so many: a network that stays too long is told before it takes memory. */
+bool stays_short(struct lowering *l, struct onnx_node *node) {
+    return l->net->step_count <= LOWER_MOST_STEPS ||
+           refuse(l, node, "the nodes before it come to over %u steps, and a blob holds %u: cut the network into several", LOWER_MOST_STEPS,
+                  MORSEL_FORMAT_MAX_STEPS);
 }

@@ -100,6 +100,45 @@ static void room_grows_with_the_file(void **state) {
     assert_true(memory_room(&huge) > memory_room(&large));
 }
 
+/* A file without numbers has room for its arrays, and whatever shapes it states, that ends. */
+static void room_grows_with_arrays_to_an_end(void **state) {
+    (void)state;
+    const int64_t dims[] = {1, 1000, 1000000, (int64_t)1 << 40};
+    size_t room[4];
+    for (int i = 0; i < 4; i++) {
+        struct onnx_value value = {.shape = {1, {dims[i]}}}, *values[] = {&value};
+        const struct onnx_graph graph = {.values = values, .value_count = 1};
+        room[i] = memory_room(&graph);
+    }
+    assert_true(room[0] < (size_t)300 << 20);
+    assert_true(room[1] > room[0] && room[2] > room[1]);
+    assert_true(room[2] < room[0] + ((size_t)128 << 20));
+    assert_int_equal(room[3] >> 20, 1024);
+}
+
+/* The lowering ends where no merging could make it short enough: what follows takes no memory. */
+static void too_long_a_network_is_refused_early(void **state) {
+    (void)state;
+    struct onnx_report report = {0};
+    struct bytes file = {0};
+    add_value(&file, 11, "v0", ONNX_FLOAT, "1,4");
+    add_value(&file, 12, "v33000", ONNX_FLOAT, NULL);
+    for (int i = 0; i < 33000; i++) {
+        char input[12], output[12];
+        snprintf(input, sizeof input, "v%d", i);
+        snprintf(output, sizeof output, "v%d", i + 1);
+        add_node(&file, output, "Sigmoid", input, output, "");
+    }
+    struct bytes message = model_message(&file, 13);
+    struct onnx_graph *graph = inferred_bytes(&message);
+    assert_null(lower(graph, &report));
+    assert_int_equal(report.refusal_count, 1);
+    assert_string_equal(report.refusals[0].node, "v32770");
+    assert_non_null(strstr(report.refusals[0].why, "come to over 32768 steps, and a blob holds 4096"));
+    onnx_report_free(&report);
+    onnx_free(graph);
+}
+
 /* Twice the length, by a matrix; false: it is refused with these words. */
 static bool doubles(const char *dims, const char *words) {
     const int64_t three = 3;
@@ -129,9 +168,13 @@ static void a_matrix_of_a_resize_has_a_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views_have_room_in_all),           cmocka_unit_test(results_that_are_computed_have_room),
-        cmocka_unit_test(room_is_kept_to_the_byte),         cmocka_unit_test(room_grows_with_the_file),
+        cmocka_unit_test(views_have_room_in_all),
+        cmocka_unit_test(results_that_are_computed_have_room),
+        cmocka_unit_test(room_is_kept_to_the_byte),
+        cmocka_unit_test(room_grows_with_the_file),
         cmocka_unit_test(a_matrix_of_a_resize_has_a_limit),
+        cmocka_unit_test(room_grows_with_arrays_to_an_end),
+        cmocka_unit_test(too_long_a_network_is_refused_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
