@@ -174,7 +174,7 @@ static inline __attribute__((always_inline)) void morsel_store8_relu(uint8_t *to
 /* Sums of eight channels become eight bytes at `to`. */
 static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, struct morsel_sum8 s, const struct morsel_requant8 *k,
                                                                 const float *o, uint32_t mode) {
-    float32x4_t magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT), a, b, round = mode == MORSEL_REQUANT_CLAMPED ? magic : k->round;
+    float32x4_t magic = vdupq_n_f32(MORSEL_MAGIC_FLOAT), a, b;
     if (mode == MORSEL_REQUANT_RELU) {
         morsel_store8_relu(to, s, k, o);
         return;
@@ -186,7 +186,7 @@ static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, str
         a = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s0), magic), k->m0);
         b = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s1), magic), k->m1);
     }
-    int16x8_t rounded = morsel_low_halves(vaddq_f32(a, round), vaddq_f32(b, round));
+    int16x8_t rounded = morsel_low_halves(vaddq_f32(a, k->round), vaddq_f32(b, k->round)); /* CLAMPED: magic alone */
     int8x8_t v = vqmovn_s16(mode == MORSEL_REQUANT_FOLDED ? rounded : vaddq_s16(rounded, k->zero));
     vst1_s8((int8_t *)to, mode == MORSEL_REQUANT_CLAMPED ? veor_s8(v, k->sign_flip) : v);
 }
