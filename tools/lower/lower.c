@@ -479,7 +479,7 @@ struct net *lower_within(struct onnx_graph *graph, struct onnx_report *report, s
     l.memory_room = memory;
     find_readers(&l);
     for (size_t i = 0; i < graph->input_count; i++) add_input(&l, graph->inputs[i]);
-    bool good = true;
+    bool good = outputs_fit(&l);
     for (size_t i = 0; good && i < graph->node_count; i++)
         if (!graph->nodes[i]->folded && !graph->nodes[i]->done && (good = stays_short(&l, graph->nodes[i])))
             lower_node(&l, graph->nodes[i]);

@@ -299,6 +299,8 @@ bool has_room(const struct lowering *l, uint64_t bytes);
 bool room_for(struct lowering *l, struct onnx_node *node, uint64_t bytes);
 /* Whether the steps so far can become few enough for a blob; else the node is refused. */
 bool stays_short(struct lowering *l, struct onnx_node *node);
+/* Each output looks at all others and at all steps: false, with a refusal, where they are more than a blob holds. */
+bool outputs_fit(struct lowering *l);
 /* Whether a table by these channels can go on top of the value's own, and has room. */
 bool function_fits(const struct lowering *l, const struct meaning *m, uint32_t channels, uint32_t axis);
 /* Floats by channel and byte; takes its room. */

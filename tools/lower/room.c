@@ -33,3 +33,16 @@ bool stays_short(struct lowering *l, struct onnx_node *node) {
            refuse(l, node, "the nodes before it come to over %u steps, and a blob holds %u: cut the network into several", LOWER_MOST_STEPS,
                   MORSEL_FORMAT_MAX_STEPS);
 }
+
+bool outputs_fit(struct lowering *l) {
+    const struct onnx_graph *g = l->graph;
+    if (g->output_count <= MORSEL_FORMAT_MAX_IO) return true;
+    struct onnx_node node = {.name = g->outputs[MORSEL_FORMAT_MAX_IO]->name,
+                             .op = "Output",
+                             .domain = "",
+                             .opset = g->opset,
+                             .inputs = &g->outputs[MORSEL_FORMAT_MAX_IO],
+                             .input_count = 1};
+    return refuse(l, &node, "it is one of %zu outputs, and a blob holds %u: cut the network into several", g->output_count,
+                  MORSEL_FORMAT_MAX_IO);
+}

@@ -139,6 +139,32 @@ static void too_long_a_network_is_refused_early(void **state) {
     onnx_free(graph);
 }
 
+/* As many outputs as a blob holds, and one more: before any node is looked at. */
+static void too_many_outputs_are_refused_first(void **state) {
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct onnx_report report = {0};
+        struct bytes file = {0};
+        add_value(&file, 11, "x", ONNX_FLOAT, "1,4");
+        for (int i = 0; i < (int)MORSEL_FORMAT_MAX_IO + more; i++) {
+            char output[12];
+            snprintf(output, sizeof output, "y%d", i);
+            add_value(&file, 12, output, ONNX_FLOAT, NULL);
+            add_node(&file, output, i < (int)MORSEL_FORMAT_MAX_IO ? "Sigmoid" : "Nonsense", "x", output, "");
+        }
+        struct bytes message = model_message(&file, 13);
+        struct onnx_graph *graph = inferred_bytes(&message);
+        const size_t before = report.refusal_count;
+        struct net *net = lower(graph, &report);
+        assert_int_equal(net == NULL, more);
+        assert_int_equal(report.refusal_count - before, more);
+        if (more) assert_non_null(strstr(report.refusals[before].why, "one of 257 outputs, and a blob holds 256"));
+        net_free(net);
+        onnx_report_free(&report);
+        onnx_free(graph);
+    }
+}
+
 /* Twice the length, by a matrix; false: it is refused with these words. */
 static bool doubles(const char *dims, const char *words) {
     const int64_t three = 3;
@@ -175,6 +201,7 @@ int main(void) {
         cmocka_unit_test(a_matrix_of_a_resize_has_a_limit),
         cmocka_unit_test(room_grows_with_arrays_to_an_end),
         cmocka_unit_test(too_long_a_network_is_refused_early),
+        cmocka_unit_test(too_many_outputs_are_refused_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
