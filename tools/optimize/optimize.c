@@ -3,8 +3,22 @@
 #include "tools/optimize/optimize.h"
 #include "tools/optimize/pass.h"
 
-/* Every change takes a node away or brings it closer to its last form; the bound is for faults only. */
-enum { MOST_ROUNDS = 1000 };
+/* Every change takes a node away or brings it closer to its last form; the bound is for faults only. Networks take up to a dozen rounds.
+ * Where each round changes one node, as in Max(Max(x, x), x) .., nodes looked at end it: what is left is right, and longer. */
+enum { MOST_ROUNDS = 1000, LEAST_LOOKS = 1 << 16, LOOKS_OF_A_NODE = 8 };
+
+struct rounds {
+    size_t done, looks, most_looks;
+};
+
+static struct rounds rounds_of(const struct onnx_graph *g) {
+    return (struct rounds){.most_looks = LEAST_LOOKS + LOOKS_OF_A_NODE * g->node_count};
+}
+
+static bool one_more(struct rounds *rounds, const struct onnx_graph *g) {
+    rounds->looks += g->node_count;
+    return rounds->done++ < MOST_ROUNDS && rounds->looks <= rounds->most_looks;
+}
 
 /* The nodes whose results onnx_infer() computed: nothing is left of them. */
 static int pass_constants(struct onnx_graph *g) {
@@ -59,7 +73,8 @@ static int round_of_passes(struct onnx_graph *g, struct graph_pass_done *done) {
 
 void graph_optimize_counted(struct onnx_graph *g, struct graph_pass_done done[GRAPH_PASSES]) {
     for (int i = 0; i < GRAPH_PASSES; i++) done[i] = (struct graph_pass_done){passes[i].name, passes[i].what, 0};
-    for (int i = 0; i < MOST_ROUNDS && round_of_passes(g, done); i++) {}
+    struct rounds rounds = rounds_of(g);
+    while (one_more(&rounds, g) && round_of_passes(g, done)) {}
 }
 
 void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
@@ -73,7 +88,8 @@ void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
     int fused = pass_fused(g), masks = 0;
-    for (int i = 0, changes = 1; i < MOST_ROUNDS && changes; i++, masks += changes)
+    struct rounds rounds = rounds_of(g);
+    for (int changes = 1; changes && one_more(&rounds, g); masks += changes)
         changes = pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
     if (fused + masks + pass_matrices(g) + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
     edit_settle(g);
