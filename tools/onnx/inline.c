@@ -9,8 +9,10 @@
 #include <string.h>
 
 /* Deeper nesting, or more than this after expansion, is a function that calls itself or a bomb. */
-enum { MOST_PASSES = 32, MOST_NODES = 200000, BLOCK = 16 /* the C library's own bytes for each */ };
-#define MOST_BYTES ((size_t)512 << 20)
+enum { MOST_PASSES = 32, BLOCK = 16 /* the C library's own bytes for each */ };
+
+/* What the model becomes goes with what it is: nodes with those of the graph and of all functions, bytes with the message's. */
+enum { LEAST_NODES = 80000, NODES_OF_A_NODE = 16, MOST_NODES = 200000, LEAST_MB = 64, BYTES_OF_A_BYTE = 16, MOST_MB = 512 };
 
 /* A function, and what is looked up in it for every call: made ready by the first. */
 struct callee {
@@ -27,6 +29,7 @@ struct inliner {
     size_t callee_count;
     Onnx__Node **nodes; /* of the pass, malloc'ed */
     size_t count, room, calls, bytes;
+    size_t most_nodes, most_bytes;
     struct arena arena;
     struct failure *failure;
 };
@@ -79,10 +82,10 @@ static void set_string(char **string, char *to) {
 /* Everything that a call copies is paid for before it is copied. */
 static bool pay(const struct call *call, uint64_t bytes) {
     struct inliner *in = call->in;
-    if (bytes > MOST_BYTES - in->bytes)
+    if (bytes > in->most_bytes - in->bytes)
         return failure_set(in->failure, STATUS_INPUT,
                            "its functions expand to more than %zu MB of memory, at call %zu: node '%s' calls function '%s'",
-                           MOST_BYTES >> 20, call->number + 1, call->node->name, call->function->name);
+                           in->most_bytes >> 20, call->number + 1, call->node->name, call->function->name);
     in->bytes += (size_t)bytes;
     return true;
 }
@@ -177,9 +180,9 @@ static bool rename_node(const struct call *call, Onnx__Node *node, size_t number
 }
 
 static bool append(struct inliner *in, Onnx__Node *node) {
-    if (in->count == MOST_NODES) {
+    if (in->count == in->most_nodes) {
         onnx__node__free_unpacked(node, NULL);
-        return failure_set(in->failure, STATUS_INPUT, "its functions expand to more than %d nodes", MOST_NODES);
+        return failure_set(in->failure, STATUS_INPUT, "its functions expand to more than %zu nodes", in->most_nodes);
     }
     if (in->count == in->room) {
         in->room = in->room ? in->room * 2 : 64;
@@ -296,10 +299,20 @@ static void sort_callees(struct inliner *in) {
     in->callee_count = kept;
 }
 
+static void set_limits(struct inliner *in) {
+    const Onnx__Model *model = in->model;
+    size_t nodes = model->graph->n_node, bytes = onnx__model__get_packed_size(model) / (1 << 20) * BYTES_OF_A_BYTE + LEAST_MB;
+    for (size_t i = 0; i < model->n_functions; i++) nodes += model->functions[i]->n_node;
+    in->most_nodes = nodes < MOST_NODES / NODES_OF_A_NODE ? LEAST_NODES + NODES_OF_A_NODE * nodes : MOST_NODES;
+    if (in->most_nodes > MOST_NODES) in->most_nodes = MOST_NODES;
+    in->most_bytes = (bytes < MOST_MB ? bytes : MOST_MB) << 20;
+}
+
 bool onnx_inline_functions(Onnx__Model *model, struct failure *failure) {
     struct inliner in = {.model = model, .failure = failure};
     bool good = true;
     sort_callees(&in);
+    if (in.callee_count) set_limits(&in);
     for (int i = 0; good && calls_any(&in); i++) {
         if (i < MOST_PASSES) good = pass(&in);
         else good = failure_set(failure, STATUS_INPUT, "its functions call each other more than %d deep", MOST_PASSES);

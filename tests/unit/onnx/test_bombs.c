@@ -136,7 +136,7 @@ static void names_that_calls_copy_are_paid_for(void **state) {
     put_message(&leaf, 7, &node);
     struct bytes model = tree(&call, &leaf, long_name(), false);
     assert_true(model.size < 40000);
-    load_bomb(&model, "its functions expand to more than 512 MB of memory, at call");
+    load_bomb(&model, "its functions expand to more than 64 MB of memory, at call");
 }
 
 /* And its name, in front of the name of each node. */
@@ -149,7 +149,7 @@ static void names_of_nodes_are_paid_for(void **state) {
         put_message(&leaf, 7, &node);
     }
     struct bytes model = tree(&call, &leaf, "x", false);
-    load_bomb(&model, "more than 512 MB of memory");
+    load_bomb(&model, "more than 64 MB of memory");
 }
 
 static void attributes_that_calls_copy_are_paid_for(void **state) {
@@ -160,7 +160,7 @@ static void attributes_that_calls_copy_are_paid_for(void **state) {
     put_number(&attribute, 20, 3);
     put_message(&call, 5, &attribute);
     struct bytes model = tree(&call, &leaf, "x", true);
-    load_bomb(&model, "more than 512 MB of memory");
+    load_bomb(&model, "more than 64 MB of memory");
 }
 
 /* Two bytes of a node, 250 of memory. */
@@ -170,7 +170,7 @@ static void what_nodes_become_in_memory_is_paid_for(void **state) {
     for (int i = 0; i < 10 * MANY; i++) put_text(&node, 5, "");
     put_message(&leaf, 7, &node);
     struct bytes model = tree(&call, &leaf, "x", false);
-    load_bomb(&model, "more than 512 MB of memory");
+    load_bomb(&model, "more than 64 MB of memory");
 }
 
 /* All of one list with all of another would be far more than `most`. */
