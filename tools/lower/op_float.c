@@ -121,10 +121,11 @@ bool lower_float_product(struct lowering *l, struct onnx_node *node, struct mean
     struct net_buffer *in = meaning_buffer(l, node, &x, MORSEL_CHANNELS_LAST);
     if (!in) return false;
     float *weights = net_alloc(l->net, (size_t)outputs * inputs * sizeof *weights);
-    for (uint32_t o = 0; o < outputs; o++)
+    for (uint32_t first = 0; first < outputs; first += 8) /* eight at a time, as they lie in a line of the cache */
         for (uint32_t i = 0; i < inputs; i++)
-            weights[(size_t)o * inputs + i] =
-                ((const float *)w->data)[transposed ? (size_t)o * inputs + i : (size_t)i * outputs + o] * alpha;
+            for (uint32_t o = first; o < outputs && o < first + 8; o++)
+                weights[(size_t)o * inputs + i] =
+                    ((const float *)w->data)[transposed ? (size_t)o * inputs + i : (size_t)i * outputs + o] * alpha;
     struct tail tail = tail_follow(l, node->outputs[0], TAIL_NO_INTEGER_CLIP);
     struct net_buffer *y = tail_buffer(l, &tail, MORSEL_ROW_MAJOR); /* the same bytes as [rows, 1, 1, outputs] */
     const uint32_t dims[MORSEL_MAX_RANK] = {rows, 1, 1, outputs, 1, 1};

@@ -4,7 +4,7 @@
 
 /* Of networks seen, none took more than a third of its room. That of a file without numbers is one for any network, and grows with the
  * largest of the arrays that a run has to hold anyway, up to a limit: shapes cost a file nothing. */
-enum { LEAST_MEMORY = 256 << 20, MOST_FOR_SHAPES = 1 << 30, BYTES_OF_AN_ELEMENT = 128, BYTES_OF_A_NUMBER = 64 };
+enum { LEAST_MEMORY = 64 << 20, MOST_FOR_SHAPES = 1 << 30, BYTES_OF_AN_ELEMENT = 128, BYTES_OF_A_NUMBER = 64 };
 
 size_t memory_room(const struct onnx_graph *graph) {
     const int64_t most = (MOST_FOR_SHAPES - LEAST_MEMORY) / BYTES_OF_AN_ELEMENT;

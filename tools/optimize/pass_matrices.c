@@ -19,21 +19,25 @@ static struct onnx_value *turned(struct onnx_graph *g, struct onnx_node *node, s
     return x;
 }
 
-/* Lines along the axis times matrix[in][out]. */
-static struct onnx_value *product(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int axis, int64_t out,
-                                  const double *matrix) {
-    struct onnx_shape shape = {2, {x->shape.dims[axis], out}};
+/* Lines along the axis times a matrix [in, out]. */
+static struct onnx_value *product(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int axis, struct onnx_value *matrix) {
     x = turned(g, node, x, axis);
-    struct onnx_value *inputs[2] = {x, graph_floats(g, node, "matrix", &shape, matrix)};
-    shape = x->shape;
-    shape.dims[shape.rank - 1] = out;
+    struct onnx_value *inputs[2] = {x, matrix};
+    struct onnx_shape shape = x->shape;
+    shape.dims[shape.rank - 1] = matrix->shape.dims[1];
     return turned(g, node, graph_put(g, node, "MatMul", inputs, 2, &shape), axis);
 }
 
-/* A matrix of zeros; NULL: there is no room for it. */
-static double *new_matrix(struct onnx_graph *g, int64_t in, int64_t out) {
-    if (in < 1 || out < 1 || (uint64_t)in > SIZE_MAX / (uint64_t)out || !graph_takes_room(g, (size_t)in * (size_t)out)) return NULL;
-    return graph_doubles(g, in * out);
+/* A matrix of zeros; NULL: there is no room for it. Its numbers go through more hands than a mask's, and shapes cost a file nothing. */
+static struct onnx_value *new_matrix(struct onnx_graph *g, const struct onnx_node *node, int64_t in, int64_t out, float **numbers) {
+    enum { COPIES = 3 };
+    const struct onnx_shape shape = {2, {in, out}};
+    struct onnx_tensor *tensor;
+    if (in < 1 || out < 1 || (uint64_t)in > SIZE_MAX / COPIES / (uint64_t)out) return NULL;
+    if (!graph_takes_room(g, COPIES * (size_t)in * (size_t)out)) return NULL;
+    struct onnx_value *matrix = edit_constant(g, onnx_text(g, "%s.matrix", node->name), ONNX_FLOAT, &shape, &tensor);
+    *numbers = tensor->data;
+    return matrix;
 }
 
 /* Each number and those before it: or without it, or from the end. */
@@ -45,12 +49,13 @@ static bool change_sums(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_is(node, "CumSum") || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 || !at || at->count != 1) return false;
     if (!onnx_axis_of(onnx_integer(at, 0), x->shape.rank, &axis)) return false;
     const int64_t n = x->shape.dims[axis];
-    double *matrix = new_matrix(g, n, n);
-    for (int64_t i = 0; matrix && i < n; i++)
-        for (int64_t k = 0; k < n; k++) matrix[i * n + k] = i == k ? !exclusive : (i < k) != reverse;
+    float *numbers;
+    struct onnx_value *matrix = new_matrix(g, node, n, n, &numbers);
     if (!matrix) return false;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < n; k++) numbers[i * n + k] = i == k ? !exclusive : (i < k) != reverse;
     edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
-    struct onnx_value *y = product(g, node, x, axis, n, matrix);
+    struct onnx_value *y = product(g, node, x, axis, matrix);
     edit_become(g, node, "Identity", "", &y, 1);
     return true;
 }
@@ -63,22 +68,25 @@ static void cubic_weights(double a, double rest, double *w) {
     }
 }
 
-/* False: what lies outside the picture is of another colour. */
-static bool fill_cubic(const struct onnx_node *node, const struct onnx_resize *r, double *matrix) {
+/* Column k of a matrix of zeros. False: what lies outside the picture is of another colour. */
+static bool fill_cubic(const struct onnx_node *node, const struct onnx_resize *r, int64_t k, float *matrix) {
     const double a = (double)onnx_attribute_float(node, "cubic_coeff_a", -0.75F);
     const bool inside = onnx_attribute_int(node, "exclude_outside", 0) != 0;
-    for (int64_t k = 0; k < r->out; k++) {
-        const float at = onnx_resize_position(r, k), low = floorf(at);
-        double w[4], sum = 0;
-        if (!(fabsf(at) < 1e9F)) return false;
-        cubic_weights(a, (double)(at - low), w);
-        for (int i = 0; i < 4; i++) {
-            const int64_t from = (int64_t)low + i - 1, kept = from < 0 ? 0 : from >= r->in ? r->in - 1 : from;
-            if (inside && kept != from) w[i] = 0;
-            sum += w[i];
-            matrix[kept * r->out + k] += w[i];
-        }
-        for (int64_t i = 0; inside && i < r->in; i++) matrix[i * r->out + k] /= sum;
+    const float at = onnx_resize_position(r, k), low = floorf(at);
+    int64_t kept[4];
+    double w[4], sum = 0;
+    if (!(fabsf(at) < 1e9F)) return false;
+    cubic_weights(a, (double)(at - low), w);
+    for (int i = 0; i < 4; i++) {
+        const int64_t from = (int64_t)low + i - 1;
+        kept[i] = from < 0 ? 0 : from >= r->in ? r->in - 1 : from;
+        if (inside && kept[i] != from) w[i] = 0;
+        sum += w[i];
+    }
+    for (int i = 0; i < 4; i++) { /* at an edge several are the same pixel, and the last one has them all */
+        for (int b = 0; b < i; b++)
+            if (kept[b] == kept[i]) w[i] += w[b], w[b] = 0;
+        matrix[kept[i] * r->out + k] = (float)(inside ? w[i] / sum : w[i]);
     }
     return true;
 }
@@ -86,7 +94,8 @@ static bool fill_cubic(const struct onnx_node *node, const struct onnx_resize *r
 static bool change_resize(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0);
     struct onnx_resize r[ONNX_MAX_RANK];
-    double *matrices[ONNX_MAX_RANK] = {NULL};
+    struct onnx_value *matrices[ONNX_MAX_RANK] = {NULL};
+    float *numbers;
     const char *why;
     if (!graph_is(node, "Resize") || strcmp(onnx_attribute_string(node, "mode", ""), "cubic") || onnx_attribute_int(node, "antialias", 0))
         return false;
@@ -94,10 +103,12 @@ static bool change_resize(struct onnx_graph *g, struct onnx_node *node) {
     for (int d = 0; d < x->shape.rank; d++) {
         if (!onnx_resize_read(node, d, &r[d], &why)) return false;
         if (onnx_resize_keeps(&r[d])) continue;
-        if (!(matrices[d] = new_matrix(g, r[d].in, r[d].out)) || !fill_cubic(node, &r[d], matrices[d])) return false;
+        if (!(matrices[d] = new_matrix(g, node, r[d].in, r[d].out, &numbers))) return false;
+        for (int64_t k = 0; k < r[d].out; k++)
+            if (!fill_cubic(node, &r[d], k, numbers)) return false;
     }
     for (int d = x->shape.rank; d-- > 0;)
-        if (matrices[d]) x = product(g, node, x, d, r[d].out, matrices[d]);
+        if (matrices[d]) x = product(g, node, x, d, matrices[d]);
     edit_become(g, node, "Identity", "", &x, 1);
     return true;
 }
