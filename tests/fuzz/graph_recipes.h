@@ -130,6 +130,8 @@ static const char *const graph_recipes[] = {
     "ms.QuickGelu x alpha~1.7",
     "LogSoftmax x axis:-1",
     "Hardmax x axis:1",
+    "TopK x $1 axis:1 >2",
+    "TopK x $2 largest:0 >2;Cast x1 to:1",
     "LRN x size:3",
     "Reshape x $1,C,P;ms.BiasGelu x =P",
     "ms.BiasGelu x =W",

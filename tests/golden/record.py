@@ -200,6 +200,23 @@ def ends(folder):
     write(folder, "ends", model, feeds, run_ort(model, feeds)[0])
 
 
+def top(folder):
+    """TopK of floats some of which are equal, along any axis, the largest and the least."""
+    rng = np.random.default_rng(list(b"top"))
+    types = onnx.TensorProto
+    constants, nodes, shape = [], [], {}
+    for name, k, axis, largest in (("three", 3, 1, 1), ("least", 2, -1, 0), ("all", 2, 0, 1), ("five", 5, 2, 1)):
+        constants.append(onnx.numpy_helper.from_array(np.array([k]), "k_" + name))
+        nodes += [onnx.helper.make_node("TopK", ["x", "k_" + name], [name, name + "_at"], axis=axis, largest=largest),
+                  onnx.helper.make_node("Cast", [name + "_at"], [name + "_places"], to=types.FLOAT)]
+        shape[name] = shape[name + "_places"] = [k if d == axis % 4 else n for d, n in enumerate((2, 7, 5, 6))]
+    values = [onnx.helper.make_tensor_value_info(n, types.FLOAT, d) for n, d in shape.items()]
+    inputs = [onnx.helper.make_tensor_value_info("x", types.FLOAT, [2, 7, 5, 6])]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "top", inputs, values, constants), opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    feeds = {"x": (np.round(rng.normal(size=(2, 7, 5, 6)) * 2) / 2 + 0).astype(np.float32)} # no -0
+    write(folder, "top", model, feeds, run_ort(model, feeds)[0])
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "cases")
     shutil.rmtree(folder, ignore_errors=True)
@@ -211,8 +228,9 @@ def main():
     pixels(folder)
     conditions(folder)
     ends(folder)
+    top(folder)
     files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
-    print(f"{len(CASES) + len(CHAINS) + 4} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
+    print(f"{len(CASES) + len(CHAINS) + 5} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
 
 
 if __name__ == "__main__":

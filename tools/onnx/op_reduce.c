@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions over axes: ReduceMean ReduceSum ReduceMax ReduceMin ..., ArgMax ArgMin, com.microsoft QLinearReduceMean. */
+/* Reductions over axes: ReduceMean ReduceSum ReduceMax ReduceMin ..., ArgMax ArgMin, TopK, com.microsoft QLinearReduceMean. */
 #include "tools/onnx/operator.h"
 #include <string.h>
 
@@ -39,6 +39,21 @@ bool onnx_infer_arg(struct onnx_context *c) {
     if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), onnx_in(c, 0)->rank, &axis)) return false;
     reduced[axis] = true;
     return reduce(c, reduced);
+}
+
+/* Values and indices. k is an attribute before opset 10, then an input. */
+bool onnx_infer_topk(struct onnx_context *c) {
+    struct onnx_shape y = *onnx_in(c, 0);
+    const struct onnx_tensor *k = c->node->opset < 10 ? NULL : onnx_input_constant(c->node, 1);
+    int axis;
+    onnx_out_type(c, 1, ONNX_INT64);
+    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), y.rank, &axis)) return false;
+    if (c->node->opset >= 10 && !k) return true;
+    if (k && (k->type != ONNX_INT64 || k->count != 1)) return onnx_bad(c, "its second input is not one int64");
+    const int64_t count = k ? onnx_integer(k, 0) : onnx_attribute_int(c->node, "k", 0);
+    if (count < 1 || count > y.dims[axis]) return onnx_bad(c, "it wants %lld of %lld", (long long)count, (long long)y.dims[axis]);
+    y.dims[axis] = count;
+    return onnx_out(c, 0, &y) && onnx_out(c, 1, &y);
 }
 
 enum reduction { SUM, MEAN, MAX, MIN, PROD };

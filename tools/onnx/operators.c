@@ -234,6 +234,7 @@ static const struct onnx_operator operators[] = {
     {"", "ReduceLogSumExp", 1, ANY, 1, 2, 1, 0, .infer = onnx_infer_reduce, .lists = axes_from_18},
     {"", "ArgMax", 1, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_arg, .traits = ONNX_UNCHANGED},
     {"", "ArgMin", 1, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_arg, .traits = ONNX_UNCHANGED},
+    {"", "TopK", 1, ANY, 1, 2, 2, 0, .infer = onnx_infer_topk},
 };
 
 const struct onnx_operator *onnx_operator_find(const char *domain, const char *name) {

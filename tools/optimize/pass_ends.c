@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What exports end with, said with sums, maxima and signs. ArgMax is the least index whose element is the maximum; a comparison of floats
- * is the sign of the difference, 1 or 0. What these give are whole numbers, in floats: the nodes are marked, so that none becomes bytes.
+ * is the sign of the difference, 1 or 0; TopK of few is one maximum after the other. What these give are whole numbers, in floats: the
+ * nodes are marked, so that none becomes bytes.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LONGEST_PRODUCT = 64, FIRST_OPSET = 9 }; /* that has Sign */
+enum { LONGEST_PRODUCT = 64, MOST_OF_TOP = 16, FIRST_OPSET = 9 }; /* that has Sign */
 
 static const struct onnx_shape scalar = {0};
 
@@ -105,14 +106,16 @@ static struct onnx_value *indices(struct onnx_graph *g, struct onnx_node *node, 
     return graph_floats(g, node, "indices", &shape, numbers);
 }
 
-/* Where the maximum stands first, or last; 1 in the place of the axis. The largest of -index, or index, among those that are not less. */
+/* Where the maximum stands first, or last; 1 in the place of the axis. The largest of -index, or index, among those that are not less.
+ * `less`: what goes off that besides, or NULL. */
 static struct onnx_value *place_of_most(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const bool *goes, int axis,
-                                        bool last) {
+                                        bool last, struct onnx_value *less) {
     x = bounded(g, node, x);
     struct onnx_value *most = reduced(g, node, "ReduceMax", x, goes);
     struct onnx_value *below = put(g, node, "Sign", put(g, node, "Sub", x, most, &x->shape), NULL, &x->shape);
     struct onnx_value *off = put(g, node, "Mul", below, number(g, node, (double)x->shape.dims[axis]), &x->shape);
     struct onnx_value *sum = put(g, node, "Add", off, indices(g, node, x, axis, last ? 1 : -1), &x->shape);
+    if (less) sum = put(g, node, "Sub", sum, less, &x->shape);
     struct onnx_value *place = reduced(g, node, "ReduceMax", sum, goes);
     return last ? place : put(g, node, "Sub", number(g, node, 0), place, &place->shape); /* which has no -0, as Neg does */
 }
@@ -144,7 +147,62 @@ static bool change_arg(struct onnx_graph *g, struct onnx_node *node) {
         return false;
     if (!graph_takes_room(g, (size_t)x->shape.dims[axis])) return false;
     if (least) x = put(g, node, "Neg", x, NULL, &x->shape);
-    finish(g, node, place_of_most(g, node, x, goes, axis, onnx_attribute_int(node, "select_last_index", 0) != 0));
+    finish(g, node, place_of_most(g, node, x, goes, axis, onnx_attribute_int(node, "select_last_index", 0) != 0, NULL));
+    return true;
+}
+
+/* Parts one behind the other become an output of the node, by a node of its own. */
+static void give_parts(struct onnx_graph *g, struct onnx_node *node, int output, struct onnx_value *const *parts, int count, int axis) {
+    struct onnx_value *y = output < node->output_count ? node->outputs[output] : NULL;
+    if (!y) return;
+    y->producer = NULL;
+    node->outputs[output] = NULL;
+    struct onnx_node *join = edit_node(g, node, "Concat", "", node->name, parts, count, &y, 1);
+    join->opset = node->opset;
+    edit_attribute_int(g, join, "axis", axis);
+    y->type = ONNX_FLOAT;
+    mark(g, join);
+}
+
+/* How many are wanted, where they can be made: 0 where not. Values of a NaN have no order. */
+static int wanted(struct onnx_graph *g, const struct onnx_node *node, const struct onnx_value *x, bool *goes, int *axis) {
+    if (!graph_is(node, "TopK") || !one_axis(node, x, onnx_attribute_int(node, "axis", -1), goes, axis)) return 0;
+    const int64_t count = node->outputs[0]->shape.dims[*axis];
+    if (count > MOST_OF_TOP || (node->output_count > 1 && node->outputs[1] && !may_be_float(g, node->outputs[1]))) return 0;
+    return graph_takes_room(g, (size_t)(2 * count * x->shape.dims[*axis])) ? (int)count : 0;
+}
+
+/* x without what is taken, where `left` is 0: log(0) is less than any number, log(1) is 0. */
+static struct onnx_value *without(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, struct onnx_value *left) {
+    struct onnx_value *kept = put(g, node, "Mul", x, left, &x->shape);
+    edit_become(g, kept->producer, "Mask", ONNX_OWN, (struct onnx_value *[]){x, left}, 2); /* what is taken may be infinite */
+    return put(g, node, "Add", kept, put(g, node, "Log", left, NULL, &x->shape), &x->shape);
+}
+
+/* One after the other. Of equal ones the first is taken, and what was taken has a place behind all others. */
+static bool change_top(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *values[MOST_OF_TOP], *places[MOST_OF_TOP], *less = NULL;
+    bool goes[ONNX_MAX_RANK];
+    int axis;
+    const int count = wanted(g, node, x, goes, &axis);
+    if (!count) return false;
+    const bool least = onnx_attribute_int(node, "largest", 1) == 0;
+    if (least) x = put(g, node, "Neg", x, NULL, &x->shape);
+    for (int i = 0; i < count; i++) {
+        struct onnx_value *most = reduced(g, node, "ReduceMax", x, goes);
+        values[i] = least ? put(g, node, "Sub", number(g, node, 0), most, &most->shape) : most; /* without -0, which Neg has */
+        places[i] = place_of_most(g, node, x, goes, axis, false, less);
+        if (i + 1 == count) break;
+        struct onnx_value *off = put(g, node, "Sub", indices(g, node, x, axis, 1), places[i], &x->shape);
+        struct onnx_value *left = put(g, node, "Abs", put(g, node, "Sign", off, NULL, &x->shape), NULL, &x->shape);
+        struct onnx_value *taken = put(g, node, "Sub", number(g, node, 1), left, &x->shape);
+        taken = put(g, node, "Mul", taken, number(g, node, 2 * (double)x->shape.dims[axis]), &x->shape);
+        less = less ? put(g, node, "Add", less, taken, &x->shape) : taken;
+        x = without(g, node, x, left);
+    }
+    give_parts(g, node, 0, values, count, axis);
+    give_parts(g, node, 1, places, count, axis);
+    node->output_count = 0;
     return true;
 }
 
@@ -161,7 +219,7 @@ static bool change_hardmax(struct onnx_graph *g, struct onnx_node *node) {
     int axis;
     if (!graph_is(node, "Hardmax") || !sees_one_axis(node, x, goes, &axis) || !graph_takes_room(g, 2 * (size_t)x->shape.dims[axis]))
         return false;
-    struct onnx_value *place = place_of_most(g, node, x, goes, axis, false);
+    struct onnx_value *place = place_of_most(g, node, x, goes, axis, false, NULL);
     struct onnx_value *off = put(g, node, "Sub", indices(g, node, x, axis, 1), place, &x->shape);
     struct onnx_value *far = put(g, node, "Abs", put(g, node, "Sign", off, NULL, &x->shape), NULL, &x->shape);
     become(g, node, "Sub", number(g, node, 1), far);
@@ -235,8 +293,8 @@ int pass_ends(struct onnx_graph *g) {
         struct onnx_node *node = graph_node_at(g, i);
         if (node->folded || node->refused || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0) continue;
         if (!*node->domain && node->opset < FIRST_OPSET) continue;
-        changes += change_cast(g, node) || change_comparison(g, node) || change_arg(g, node) || change_hardmax(g, node) ||
-                   change_log_softmax(g, node) || change_reduce(g, node) || change_product(g, node);
+        changes += change_cast(g, node) || change_comparison(g, node) || change_arg(g, node) || change_top(g, node) ||
+                   change_hardmax(g, node) || change_log_softmax(g, node) || change_reduce(g, node) || change_product(g, node);
     }
     return changes;
 }

@@ -378,20 +378,13 @@ static void few_dimensions_have_channels_too(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_has_a_number),
-        cmocka_unit_test(blobs_of_version_1_have_none),
-        cmocka_unit_test(outputs_are_those_there_are),
-        cmocka_unit_test(numbers_are_in_their_ranges),
-        cmocka_unit_test(heads_have_their_shapes),
-        cmocka_unit_test(two_outputs_agree),
-        cmocka_unit_test(anchors_are_one_a_candidate),
-        cmocka_unit_test(segmentations_have_their_maps),
-        cmocka_unit_test(points_have_maps_or_numbers),
-        cmocka_unit_test(classes_are_a_line),
-        cmocka_unit_test(embeddings_have_a_dimension),
-        cmocka_unit_test(images_are_in_front),
-        cmocka_unit_test(the_section_lies_in_the_blob),
-        cmocka_unit_test(channels_that_are_last_are_the_second_dimension),
+        cmocka_unit_test(every_kind_has_a_number),          cmocka_unit_test(blobs_of_version_1_have_none),
+        cmocka_unit_test(outputs_are_those_there_are),      cmocka_unit_test(numbers_are_in_their_ranges),
+        cmocka_unit_test(heads_have_their_shapes),          cmocka_unit_test(two_outputs_agree),
+        cmocka_unit_test(anchors_are_one_a_candidate),      cmocka_unit_test(segmentations_have_their_maps),
+        cmocka_unit_test(points_have_maps_or_numbers),      cmocka_unit_test(classes_are_a_line),
+        cmocka_unit_test(embeddings_have_a_dimension),      cmocka_unit_test(images_are_in_front),
+        cmocka_unit_test(the_section_lies_in_the_blob),     cmocka_unit_test(channels_that_are_last_are_the_second_dimension),
         cmocka_unit_test(few_dimensions_have_channels_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

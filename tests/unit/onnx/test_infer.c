@@ -127,6 +127,8 @@ static const struct row rows[] = {
     {"ReduceSum", 11, "f:2,3,4", "axes=0 keepdims:0", "f3,4"},
     {"ReduceSum", 13, "f:2,3,4 l=0", "keepdims:0", "f3,4"},
     {"ArgMax", 13, "f:2,3,4", "axis:1 keepdims:0", "l2,4"},
+    {"TopK", 13, "f:2,3,4 l=2", "axis:1", "f2,2,4 l2,2,4"},
+    {"TopK", 13, "f:2,3,4 l:1", "", "f? l?"},
     {"Range", 13, "l#3 l:1 l#1", "", "l?"},
     {"Nonsense", 13, "f:2,3", "", "f?"}, /* the type that the file declares */
 };
@@ -466,14 +468,12 @@ static void stated_shapes_hold_what_is_copied(void **state) {
 /* Weights of 4 bits: the network is quantized all the same, and the reason says to what it should be. */
 static void narrow_weights_are_refused_with_what_to_do(void **state) {
     (void)state;
-    static const int64_t dims[] = {2, 2};
-    static const struct number scale = {0.5, 0};
     struct bytes file = {0};
     struct onnx_report report = {0};
-    struct bytes tensor = tensor_message("w", 22, 2, dims, "\x12\x34", 2);
+    struct bytes tensor = tensor_message("w", 22, 2, (const int64_t[]){2, 2}, "\x12\x34", 2);
     add_value(&file, 11, "x", ONNX_FLOAT, "1,2");
     add_value(&file, 12, "y", ONNX_FLOAT, NULL);
-    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &scale, 1);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &(const struct number){0.5, 0}, 1);
     put_message(&file, 5, &tensor);
     add_node(&file, "d", "DequantizeLinear", "w s", "f", "");
     add_node(&file, "m", "MatMul", "x f", "y", "");

@@ -98,6 +98,40 @@ static void infinities_are_compared(void **state) {
     }
 }
 
+/* Of equal ones the first comes first, also of those that are infinite. */
+static void the_largest_come_in_their_order(void **state) {
+    (void)state;
+    static const float x[12] = {1, 3, 3, 2, -1, -1, -5, -1, -INFINITY, INFINITY, -INFINITY, INFINITY};
+    static const struct {
+        int opset;
+        const char *nodes;
+        size_t count;
+        float y[12];
+    } list[] = {
+        {13, "TopK x $1 > y i", 3, {3, -1, INFINITY}},
+        {13, "TopK x $2 > y i", 6, {3, 3, -1, -1, INFINITY, INFINITY}},
+        {11, "TopK x $2 > v y axis:1", 6, {1, 2, 0, 1, 1, 3}},
+        {13, "TopK x $4 > v y", 12, {1, 2, 3, 0, 0, 1, 3, 2, 1, 3, 0, 2}},
+        {13, "TopK x $4 > v y largest:0 sorted:0", 12, {0, 3, 1, 2, 2, 0, 1, 3, 0, 2, 1, 3}},
+        {13, "TopK x $2 > y i largest:0", 6, {1, 2, -5, -1, -INFINITY, -INFINITY}},
+        {13, "TopK x $2 > v y axis:0", 8, {0, 2, 0, 2, 1, 0, 1, 0}},
+        {9, "TopK x > v y axis:-2 k:1", 4, {0, 2, 0, 2}},
+        {13, "TopK x $1 > v i; Cast i > y to:1", 3, {1, 0, 1}},
+        {13, "TopK x $2 > v i; Cast i > c to:1; Add v c > y", 6, {4, 5, -1, 0, INFINITY, INFINITY}},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct onnx_graph *g = network(list[i].opset, "3,4", list[i].nodes);
+        size_t count;
+        graph_optimize(g, NULL);
+        float *y = run_graph(g, x, &count);
+        assert_int_equal(count, list[i].count);
+        for (size_t k = 0; k < count; k++)
+            if (y[k] != list[i].y[k]) fail_msg("%s: element %zu is %g", list[i].nodes, k, (double)y[k]);
+        free(y);
+        onnx_free(g);
+    }
+}
+
 /* Where its reader wants an integer, or the axis is of no known kind, it stays. */
 static void what_reads_integers_keeps_them(void **state) {
     (void)state;
@@ -107,6 +141,8 @@ static void what_reads_integers_keeps_them(void **state) {
         {17, "4,65", "ReduceProd x > y axes=1", "ReduceProd"},
         {12, "4,5,6", "Hardmax x > y axis:1", "Hardmax"},
         {8, "4,5,6", "Hardmax x > y axis:2", "Hardmax"}, /* Sign is of opset 9 */
+        {17, "4,6", "TopK x $1 > v i; Gather %9x3 i > y", "TopK Gather"},
+        {17, "4,40", "TopK x $17 > y i", "TopK"},
     };
     CHECK(rows);
 }
@@ -114,8 +150,8 @@ static void what_reads_integers_keeps_them(void **state) {
 /* Bytes would make other numbers of them: each node that is made is marked, and stays so when another pass decomposes it. */
 static void what_is_made_is_marked(void **state) {
     (void)state;
-    static const char *const texts[] = {"ArgMax x > y axis:1", "LogSoftmax x > y", "Hardmax x > y", "Greater x #1 > y",
-                                        "ReduceL1 x > y axes=1"};
+    static const char *const texts[] = {"ArgMax x > y axis:1", "LogSoftmax x > y",      "Hardmax x > y",
+                                        "Greater x #1 > y",    "ReduceL1 x > y axes=1", "TopK x $3 > y i axis:1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct onnx_graph *g = network(17, "4,5,6", texts[i]);
         graph_optimize(g, NULL);
@@ -127,9 +163,9 @@ static void what_is_made_is_marked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_stay_what_they_are), cmocka_unit_test(the_first_of_equal_maxima_is_hard),
-        cmocka_unit_test(infinities_are_compared),    cmocka_unit_test(what_reads_integers_keeps_them),
-        cmocka_unit_test(what_is_made_is_marked),
+        cmocka_unit_test(results_stay_what_they_are),     cmocka_unit_test(the_first_of_equal_maxima_is_hard),
+        cmocka_unit_test(infinities_are_compared),        cmocka_unit_test(the_largest_come_in_their_order),
+        cmocka_unit_test(what_reads_integers_keeps_them), cmocka_unit_test(what_is_made_is_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,8 @@ static const struct row rows[] = {
     {"ReduceLogSumExp", 13, "f:2,3,4", "axes=1 keepdims:1", ""},
     {"ms.QLinearReduceMean", 13, "u:2,3,4,5 f#1 u#0 f#1 u#0", "axes=2,3 keepdims:0", ""},
     {"ArgMax", 13, "f:2,3,4", "axis:1 keepdims:0 select_last_index:0", ""},
+    {"TopK", 9, "f:2,3,4", "k:2 axis:1", "largest:"},
+    {"TopK", 11, "f:2,3,4 l=3", "axis:1 largest:0", "k:"},
     {"Shape", 15, "f:4,5,6", "start:1 end:-1", ""},
 };
 
