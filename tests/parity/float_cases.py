@@ -250,7 +250,7 @@ def functions():
                            ("Celu", {"alpha": 0.7}), ("Sigmoid", {}), ("HardSigmoid", {}), ("HardSigmoid", {"alpha": 0.3, "beta": 0.4}),
                            ("HardSwish", {"opset": 14}), ("Mish", {"opset": 18}), ("Softplus", {}), ("Softsign", {}), ("Tanh", {}), ("Erf", {}),
                            ("Gelu", {"opset": 20}), ("Gelu", {"opset": 20, "approximate": "tanh"}), ("Exp", {}), ("Abs", {}), ("Neg", {}),
-                           ("Sign", {}), ("Floor", {}), ("Ceil", {}), ("Reciprocal", {})):
+                           ("Sign", {}), ("Floor", {}), ("Ceil", {}), ("Reciprocal", {}), ("Sin", {}), ("Cos", {})):
         yield Case(f"{attributes}" if attributes else "", op, wide, **attributes)
     yield Case("", "Shrink", wide)
     yield Case("numbers", "Shrink", wide, lambd=1.5, bias=0.3)

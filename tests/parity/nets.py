@@ -231,7 +231,7 @@ many(one, opset=14, hard_swish="HardSwish")
 many(one, opset=18, mish="Mish")
 many(one, opset=20, gelu="Gelu", gelu_tanh=("Gelu", dict(approximate="tanh")))
 many(one, gelu_microsoft=("Gelu", None, "com.microsoft"), quick_gelu=("QuickGelu", None, "com.microsoft"))
-many(one, sign="Sign", floor="Floor", ceil="Ceil", round="Round")
+many(one, sine="Sin", cosine="Cos", sign="Sign", floor="Floor", ceil="Ceil", round="Round")
 
 
 @net()

@@ -92,8 +92,8 @@ bool lower_clip(struct lowering *l, struct onnx_node *node) {
     return integer_clip(l, node, m, &bounds);
 }
 
-/* The step that computes a function in float. */
-static struct morsel_blob_unary step_of(const struct function *function) {
+/* The step that computes a function in float; false: there is none. */
+static bool step_of(const struct function *function, struct morsel_blob_unary *step) {
     static const struct {
         const struct onnx_function *f;
         enum morsel_unary_op op;
@@ -127,17 +127,17 @@ static struct morsel_blob_unary step_of(const struct function *function) {
         {&onnx_floor, MORSEL_UNARY_FLOOR, false},
         {&onnx_ceil, MORSEL_UNARY_CEIL, false},
     };
-    struct morsel_blob_unary step = {.op = MORSEL_UNARY_GELU_TANH, .channels = 1}; /* the one that is a form of another */
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        if (steps[i].f != function->f) continue;
-        step.op = steps[i].op;
-        if (!steps[i].has_parameters) return step;
-        step.alpha = function->p.alpha;
-        step.beta = function->f == &onnx_elu ? 1 : function->p.beta;
-    }
-    if (function->f == &onnx_selu) step.alpha *= step.beta;
-    if (step.op == MORSEL_UNARY_SWISH && step.alpha == 1) step.op = MORSEL_UNARY_SILU;
-    return step;
+    size_t i = 0, count = sizeof steps / sizeof *steps;
+    while (i < count && steps[i].f != function->f) i++;
+    const bool by_tanh = i == count && function->f == onnx_gelu.tanh_form;
+    if (i == count && !by_tanh) return false;
+    *step = (struct morsel_blob_unary){.op = by_tanh ? MORSEL_UNARY_GELU_TANH : steps[i].op, .channels = 1};
+    if (by_tanh || !steps[i].has_parameters) return true;
+    step->alpha = function->p.alpha;
+    step->beta = function->f == &onnx_elu ? 1 : function->p.beta;
+    if (function->f == &onnx_selu) step->alpha *= step->beta;
+    if (step->op == MORSEL_UNARY_SWISH && step->alpha == 1) step->op = MORSEL_UNARY_SILU;
+    return true;
 }
 
 bool lower_unary(struct lowering *l, struct onnx_node *node) {
@@ -147,7 +147,8 @@ bool lower_unary(struct lowering *l, struct onnx_node *node) {
     function.f = onnx_function_of(node, &function.p);
     bool q8 = m->buffer->type != MORSEL_FLOAT32;
     if (q8 && (m->dequantized || m->table)) return set_function(l, node, m, node->outputs[0], function_number, &function, 1, 0);
-    const struct morsel_blob_unary step = step_of(&function);
+    struct morsel_blob_unary step;
+    if (!step_of(&function, &step)) return refuse(l, node, "of floats it has no step: quantize its input and output");
     if (!isfinite(step.alpha) || !isfinite(step.beta)) return refuse(l, node, "its alpha or beta is not a finite number");
     if (step.op == MORSEL_UNARY_CELU && step.alpha <= 0) return refuse(l, node, "its alpha is not above 0");
     return q8 ? refuse(l, node, "its input is an integer tensor") : float_step(l, node, m, step, NULL, NULL);

@@ -139,9 +139,8 @@ static const struct onnx_operator operators[] = {
     {"", "Round", 11, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_function, .class = ONNX_FUNCTION,
      .function = &onnx_round},
     {"", "Not", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_function, .traits = ONNX_WHOLE, .function = &onnx_not},
-    /* positions of transformers, folded */
-    {"", "Sin", 7, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_function, .function = &onnx_sin},
-    {"", "Cos", 7, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_function, .function = &onnx_cos},
+    {"", "Sin", 7, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_function, .class = ONNX_FUNCTION, .function = &onnx_sin},
+    {"", "Cos", 7, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_function, .class = ONNX_FUNCTION, .function = &onnx_cos},
     {"", "IsNaN", 9, ANY, 1, 1, 1, GIVES_BOOL, .infer = onnx_infer_same},
     {"", "Softplus", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .class = ONNX_FUNCTION, .function = &onnx_softplus},
     {"", "Softsign", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_same, .class = ONNX_FUNCTION, .function = &onnx_softsign},

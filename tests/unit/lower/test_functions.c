@@ -51,6 +51,14 @@ static void every_function_is_a_table_and_a_float_step(void **state) {
     }
 }
 
+static void waves_are_tables_alone(void **state) {
+    (void)state;
+    assert_int_equal(steps_of("Sin", true), 1);
+    assert_int_equal(steps_of("Cos", true), 1);
+    assert_int_equal(steps_of("Sin", false), 0);
+    assert_int_equal(steps_of("Cos", false), 0);
+}
+
 /* The one step of a node in float: its kind, its operation and its alpha. */
 static void one_step(const char *op, const char *inputs, const char *attributes, uint32_t kind, uint32_t operation, float alpha) {
     struct onnx_report report = {0};
@@ -208,6 +216,7 @@ static void small_files_make_no_large_tables(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_function_is_a_table_and_a_float_step),
+                                       cmocka_unit_test(waves_are_tables_alone),
                                        cmocka_unit_test(powers_and_slopes_are_steps_of_their_own),
                                        cmocka_unit_test(a_gate_and_its_product_are_one_step),
                                        cmocka_unit_test(lines_within_limits_are_no_tables),
