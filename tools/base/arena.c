@@ -31,6 +31,7 @@ static struct arena_block *new_block(size_t room, struct arena_block *next) {
 void *arena_try(struct arena *arena, size_t bytes) {
     struct arena_block *block = arena->blocks;
     size_t size = bytes > SIZE_MAX - 16 ? SIZE_MAX : bytes ? (bytes + 15) / 16 * 16 : 16;
+    arena->taken += size;
     if (size > BLOCK_BYTES / 4) {
         struct arena_block *own = new_block(size, block ? block->next : NULL);
         if (!own) return NULL;

@@ -9,6 +9,7 @@
 /* Zeroed, it is empty. */
 struct arena {
     struct arena_block *blocks;
+    size_t taken; /* bytes in all: the work, for a test */
 };
 
 /* Ends the process with exit status 3 where there is no memory. */

@@ -38,6 +38,11 @@ char *onnx_text(struct onnx_graph *graph, const char *format, ...) {
     return text;
 }
 
+char *onnx_copy_text(struct onnx_graph *graph, const char *text) {
+    const size_t bytes = strlen(text) + 1;
+    return memcpy(onnx_alloc(graph, bytes), text, bytes);
+}
+
 void onnx_free(struct onnx_graph *graph) {
     if (!graph) return;
     struct onnx_memory *memory = graph->memory;
@@ -53,15 +58,21 @@ void onnx_free(struct onnx_graph *graph) {
 }
 
 /* The slot where the name is or would be; the table is never full. */
-static struct onnx_value **slot_of(const struct onnx_names *names, const char *name) {
-    size_t i = text_hash(name) & (names->slot_count - 1);
-    while (names->slots[i] && strcmp(names->slots[i]->name, name)) i = (i + 1) & (names->slot_count - 1);
+static struct onnx_value **slot_of(const struct onnx_names *names, const char *name, size_t hash) {
+    size_t i = hash & (names->slot_count - 1);
+    while (names->slots[i] && (onnx_declared(names->slots[i])->hash != hash || strcmp(names->slots[i]->name, name)))
+        i = (i + 1) & (names->slot_count - 1);
     return &names->slots[i];
 }
 
+/* Names differ, and none is looked at. */
 static void enter_names(struct onnx_graph *graph) {
     struct onnx_names *names = &graph->memory->names;
-    for (size_t i = 0; i < graph->value_count; i++) *slot_of(names, graph->values[i]->name) = graph->values[i];
+    for (size_t k = 0; k < graph->value_count; k++) {
+        size_t i = onnx_declared(graph->values[k])->hash & (names->slot_count - 1);
+        while (names->slots[i]) i = (i + 1) & (names->slot_count - 1);
+        names->slots[i] = graph->values[k];
+    }
     names->used = graph->value_count;
 }
 
@@ -75,12 +86,13 @@ static void grow_names(struct onnx_graph *graph) {
 
 struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name) {
     const struct onnx_names *names = &graph->memory->names;
-    return names->slot_count ? *slot_of(names, name) : NULL;
+    return names->slot_count ? *slot_of(names, name, text_hash(name)) : NULL;
 }
 
 struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name) {
     struct onnx_memory *memory = graph->memory;
-    struct onnx_value *value = onnx_find(graph, name);
+    const size_t hash = text_hash(name);
+    struct onnx_value *value = memory->names.slot_count ? *slot_of(&memory->names, name, hash) : NULL;
     if (value) return value;
     if (memory->names.used * 2 >= memory->names.slot_count) grow_names(graph);
     if (graph->value_count == memory->value_room) {
@@ -90,27 +102,35 @@ struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name) {
     }
     struct onnx_declared *made = onnx_alloc(graph, sizeof *made);
     made->value.name = name;
+    made->hash = hash;
     made->value.shape.rank = made->shape.rank = -1;
     graph->values[graph->value_count++] = &made->value;
-    *slot_of(&memory->names, name) = &made->value;
+    *slot_of(&memory->names, name, hash) = &made->value;
     memory->names.used++;
     return &made->value;
 }
 
+/* A value's slot. */
+static struct onnx_value **own_slot(struct onnx_graph *graph, struct onnx_value *value) {
+    return slot_of(&graph->memory->names, value->name, onnx_declared(value)->hash);
+}
+
 void onnx_exchange_names(struct onnx_graph *graph, struct onnx_value *a, struct onnx_value *b) {
-    const char *name = a->name;
-    struct onnx_value **slot_a = slot_of(&graph->memory->names, a->name), **slot_b = slot_of(&graph->memory->names, b->name);
+    struct onnx_declared *x = onnx_declared(a), *y = onnx_declared(b), old = *x;
+    struct onnx_value **slot_a = own_slot(graph, a), **slot_b = own_slot(graph, b);
     *slot_a = b;
     *slot_b = a;
-    a->name = b->name;
-    b->name = name;
+    a->name = b->name, x->hash = y->hash, x->numbered = y->numbered;
+    b->name = old.value.name, y->hash = old.hash, y->numbered = old.numbered;
 }
 
 void onnx_keep_values(struct onnx_graph *graph, bool (*keep)(const struct onnx_value *value)) {
     struct onnx_names *names = &graph->memory->names;
     size_t kept = 0;
-    for (size_t i = 0; i < graph->value_count; i++)
+    for (size_t i = 0; i < graph->value_count; i++) {
+        onnx_declared(graph->values[i])->numbered = 0;
         if (keep(graph->values[i])) graph->values[kept++] = graph->values[i];
+    }
     graph->value_count = kept;
     if (names->slot_count) memset(names->slots, 0, names->slot_count * sizeof *names->slots);
     enter_names(graph);

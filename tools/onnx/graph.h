@@ -83,11 +83,12 @@ struct onnx_node {
     struct onnx_value **outputs; /* NULL where an output is left out */
     size_t attribute_count;
     struct onnx_attribute *attributes;
-    size_t block; /* while a pass changes the list: which block of it, counted from 1 */
-    bool removed; /* by a pass: it stands in no graph any more */
-    bool folded;  /* all outputs are constants: nothing to run */
-    bool refused; /* by onnx_infer(): its inputs and attributes hold anything. It has no trait, and matches no pattern */
-    bool done;    /* for whoever walks the graph next */
+    size_t number;    /* while a pass changes the list: which block of it, counted from 1; while it is sorted: its place */
+    size_t name_hash; /* as notes.c of tools/optimize has it; 0: nobody asked */
+    bool removed;     /* by a pass: it stands in no graph any more */
+    bool folded;      /* all outputs are constants: nothing to run */
+    bool refused;     /* by onnx_infer(): its inputs and attributes hold anything. It has no trait, and matches no pattern */
+    bool done;        /* for whoever walks the graph next */
 };
 
 struct onnx_graph {
@@ -208,6 +209,7 @@ int64_t onnx_integer(const struct onnx_tensor *tensor, size_t i);
 /* Memory that lives as long as the graph, zeroed; never NULL (the process ends with exit status 3 where there is none). */
 void *onnx_alloc(struct onnx_graph *graph, size_t bytes);
 char *onnx_text(struct onnx_graph *graph, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *onnx_copy_text(struct onnx_graph *graph, const char *text);
 
 void onnx_notice(struct onnx_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a refusal; the shapes of the node's inputs are put into words here. */

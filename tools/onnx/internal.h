@@ -27,9 +27,14 @@ struct onnx_reads {
     bool known; /* all reads of the graph are noted */
 };
 
-/* The names of nodes, for tools/optimize/node_names.c: a set as above. */
+/* The names of nodes, for tools/optimize/notes.c: a set as above; `numbered` as of values. */
+struct onnx_node_name {
+    const char *name;
+    size_t hash;
+    unsigned numbered;
+};
 struct onnx_node_names {
-    const char **slots;
+    struct onnx_node_name *slots;
     size_t slot_count, used;
 };
 
@@ -65,6 +70,7 @@ struct onnx_memory {
     struct onnx_order order;
     size_t value_room;   /* of graph->values */
     size_t node_room;    /* of graph->nodes; 0 where nobody knows */
+    size_t names_tried;  /* that edit.c asked whether they are taken: the work, for a test */
     size_t folded_bytes; /* constants made by folding so far */
     size_t folded_work;  /* elements computed by folding so far */
     bool rebound;        /* a fixed dimension was overridden: what the file says of shapes is out of date */
@@ -78,6 +84,8 @@ struct onnx_declared {
     const char *symbols[ONNX_MAX_RANK]; /* names of free dimensions, NULL where there is none */
     size_t reads;                       /* the first note of who reads it, counted from 1 */
     const char *unreadable;             /* why a constant's data was skipped, or NULL */
+    size_t hash;                        /* of the name */
+    unsigned numbered;                  /* NAME_2 to this one are taken; 0: nobody asked */
 };
 
 static inline struct onnx_declared *onnx_declared(struct onnx_value *value) {

@@ -5,7 +5,7 @@
 
 enum mark { UNSEEN = 0, OPEN, DONE };
 
-/* A depth-first walk without recursion: how far each open node's inputs have been followed. */
+/* A depth-first walk without recursion: how far each open node's inputs have been followed. Nodes are known by their numbers. */
 struct walk {
     struct onnx_node **stack, **order;
     int *next_input;
@@ -13,64 +13,44 @@ struct walk {
     size_t depth, ordered;
 };
 
-/* While sorting, a node is found by its number, which is kept beside it in this table sorted by address. */
-struct numbered {
-    const struct onnx_node *node;
-    size_t number;
-};
-
-static int by_address(const void *a, const void *b) {
-    const struct numbered *x = a, *y = b;
-    return (x->node > y->node) - (x->node < y->node);
-}
-
-static size_t number_of(const struct numbered *table, size_t count, const struct onnx_node *node) {
-    struct numbered key = {node, 0};
-    const struct numbered *found = bsearch(&key, table, count, sizeof key, by_address);
-    return found->number;
-}
-
-static void push(struct walk *w, struct onnx_node *node, size_t number) {
-    w->marks[number] = OPEN;
-    w->next_input[number] = 0;
+static void push(struct walk *w, struct onnx_node *node) {
+    w->marks[node->number] = OPEN;
+    w->next_input[node->number] = 0;
     w->stack[w->depth++] = node;
 }
 
 /* Follows one node to all that it needs. False: a cycle, through the node on top of the stack. */
-static bool visit(struct walk *w, const struct numbered *table, size_t count, struct onnx_node *root) {
-    size_t first = number_of(table, count, root);
-    if (w->marks[first] == UNSEEN) push(w, root, first);
+static bool visit(struct walk *w, struct onnx_node *root) {
+    if (w->marks[root->number] == UNSEEN) push(w, root);
     while (w->depth) {
         struct onnx_node *node = w->stack[w->depth - 1];
-        size_t number = number_of(table, count, node);
-        if (w->next_input[number] == node->input_count) {
-            w->marks[number] = DONE;
+        if (w->next_input[node->number] == node->input_count) {
+            w->marks[node->number] = DONE;
             w->order[w->ordered++] = node;
             w->depth--;
             continue;
         }
-        const struct onnx_value *value = node->inputs[w->next_input[number]++];
+        const struct onnx_value *value = node->inputs[w->next_input[node->number]++];
         struct onnx_node *maker = value ? value->producer : NULL;
         if (!maker) continue;
-        size_t other = number_of(table, count, maker);
-        if (w->marks[other] == OPEN) return false;
-        if (w->marks[other] == UNSEEN) push(w, maker, other);
+        if (w->marks[maker->number] == OPEN) return false;
+        if (w->marks[maker->number] == UNSEEN) push(w, maker);
     }
     return true;
 }
 
-static bool in_order(const struct onnx_graph *graph, const struct numbered *table) {
+static bool in_order(const struct onnx_graph *graph) {
     for (size_t i = 0; i < graph->node_count; i++)
         for (int k = 0; k < graph->nodes[i]->input_count; k++) {
             const struct onnx_value *value = graph->nodes[i]->inputs[k];
-            if (value && value->producer && number_of(table, graph->node_count, value->producer) >= i) return false;
+            if (value && value->producer && value->producer->number >= i) return false;
         }
     return true;
 }
 
 /* The walk's order, or the file's own among the nodes that were reached, where that works: people know the file's. */
-static void keep_reached(struct onnx_graph *graph, const struct walk *w, const struct numbered *table) {
-    bool files_own = in_order(graph, table);
+static void keep_reached(struct onnx_graph *graph, const struct walk *w) {
+    bool files_own = in_order(graph);
     size_t kept = 0;
     if (files_own)
         for (size_t i = 0; i < graph->node_count; i++) {
@@ -81,25 +61,31 @@ static void keep_reached(struct onnx_graph *graph, const struct walk *w, const s
     graph->node_count = kept;
 }
 
-bool onnx_sort(struct onnx_graph *graph, struct failure *failure) {
-    size_t count = graph->node_count;
-    struct numbered *table = onnx_alloc(graph, count * sizeof *table);
-    struct walk w = {onnx_alloc(graph, count * sizeof(void *)),
-                     onnx_alloc(graph, count * sizeof(void *)),
-                     onnx_alloc(graph, count * sizeof(int)),
-                     onnx_alloc(graph, count * sizeof(enum mark)),
-                     0,
-                     0};
-    for (size_t i = 0; i < count; i++) table[i] = (struct numbered){graph->nodes[i], i};
-    qsort(table, count, sizeof *table, by_address);
+static bool walk_all(struct onnx_graph *graph, struct walk *w, struct failure *failure) {
     for (size_t i = 0; i < graph->output_count; i++) {
         struct onnx_node *maker = graph->outputs[i]->producer;
-        if (maker && !visit(&w, table, count, maker))
+        if (maker && !visit(w, maker))
             return failure_set(failure, STATUS_INPUT, "node '%s' (%s) needs its own output: the graph has a cycle",
-                               w.stack[w.depth - 1]->name, w.stack[w.depth - 1]->op);
+                               w->stack[w->depth - 1]->name, w->stack[w->depth - 1]->op);
     }
-    keep_reached(graph, &w, table);
+    keep_reached(graph, w);
     return true;
+}
+
+/* Every pass sorts: what it takes is given back, and not the graph's. */
+bool onnx_sort(struct onnx_graph *graph, struct failure *failure) {
+    size_t count = graph->node_count;
+    for (size_t i = 0; i < count; i++) graph->nodes[i]->number = i;
+    struct walk w = {.stack = must_calloc(count, sizeof(void *)),
+                     .order = must_calloc(count, sizeof(void *)),
+                     .next_input = must_calloc(count, sizeof(int)),
+                     .marks = must_calloc(count, sizeof(enum mark))};
+    bool sorted = walk_all(graph, &w, failure);
+    free(w.stack);
+    free(w.order);
+    free(w.next_input);
+    free(w.marks);
+    return sorted;
 }
 
 static bool all_constant(const struct onnx_node *node) {

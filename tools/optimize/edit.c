@@ -12,30 +12,35 @@
 
 enum { A_FLOAT = 1, A_INT = 2, A_STRING = 3, A_INTS = 7 };
 
-/* NAME, or NAME_2, NAME_3 .. where that is taken. After some of them in doubled steps, and then by halves: there may be 100,000. */
-static const char *free_name(struct onnx_graph *g, const char *name, bool (*taken)(struct onnx_graph *g, const char *name)) {
-    size_t room = strlen(name) + 24;
-    char *text = onnx_alloc(g, room);
-    unsigned low = 1, high = 2;
-    memcpy(text, name, strlen(name) + 1);
-    if (!taken(g, text)) return text;
-    for (; snprintf(text, room, "%s_%u", name, high), taken(g, text); high += high < 16 ? 1 : high) low = high;
+/* NAME, or NAME_2, NAME_3 .. where that is taken; the search begins behind the last that was found. After some of them in doubled steps,
+ * and then by halves: there may be 100,000. *numbered: of what has the name; NULL: nothing has. */
+static const char *free_name(struct onnx_graph *g, const char *name, unsigned *numbered,
+                             unsigned *(*taken)(struct onnx_graph *g, const char *name)) {
+    const size_t length = strlen(name), room = 24;
+    char *text = onnx_alloc(g, length + room);
+    memcpy(text, name, length + 1);
+    if (!numbered) return text;
+    unsigned low = *numbered ? *numbered : 1, high = low + 1;
+    for (; snprintf(text + length, room, "_%u", high), taken(g, text); high += high < 16 ? 1 : high) low = high;
     while (high - low > 1) {
         unsigned middle = low + (high - low) / 2;
-        snprintf(text, room, "%s_%u", name, middle);
+        snprintf(text + length, room, "_%u", middle);
         if (taken(g, text)) low = middle;
         else high = middle;
     }
-    snprintf(text, room, "%s_%u", name, high);
+    snprintf(text + length, room, "_%u", high);
+    *numbered = high;
     return text;
 }
 
-static bool value_name_taken(struct onnx_graph *g, const char *name) {
-    return onnx_find(g, name) != NULL;
+static unsigned *value_numbered(struct onnx_graph *g, const char *name) {
+    struct onnx_value *value = onnx_find(g, name);
+    g->memory->names_tried++;
+    return value ? &onnx_declared(value)->numbered : NULL;
 }
 
 struct onnx_value *edit_value(struct onnx_graph *g, const char *name, enum onnx_type type, const struct onnx_shape *shape) {
-    struct onnx_value *value = onnx_named(g, free_name(g, name, value_name_taken));
+    struct onnx_value *value = onnx_named(g, free_name(g, name, value_numbered(g, name), value_numbered));
     value->type = onnx_declared(value)->type = type;
     value->shape = onnx_declared(value)->shape = *shape;
     return value;
@@ -54,7 +59,9 @@ struct onnx_value *edit_constant(struct onnx_graph *g, const char *name, enum on
 
 static const char *free_node_name(struct onnx_graph *g, const char *name, const char *op) {
     const char *own = name ? name : onnx_text(g, "%s_%zu", op, g->node_count);
-    const char *text = edit_node_name_taken(g, own) ? free_name(g, name ? name : op, edit_node_name_taken) : onnx_text(g, "%s", own);
+    unsigned *numbered = edit_node_numbered(g, own);
+    if (numbered && !name) numbered = edit_node_numbered(g, own = op);
+    const char *text = free_name(g, own, numbered, edit_node_numbered);
     edit_note_node_name(g, text);
     return text;
 }
@@ -77,8 +84,8 @@ struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before
                             struct onnx_value *const *inputs, int input_count, struct onnx_value *const *outputs, int output_count) {
     struct onnx_node *node = onnx_alloc(g, sizeof *node);
     *node = (struct onnx_node){.name = free_node_name(g, name, op),
-                               .op = onnx_text(g, "%s", op),
-                               .domain = onnx_text(g, "%s", domain),
+                               .op = onnx_copy_text(g, op),
+                               .domain = onnx_copy_text(g, domain),
                                .opset = opset_of(g, domain),
                                .input_count = input_count,
                                .output_count = output_count};
@@ -130,8 +137,8 @@ void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, c
     node->inputs = list;
     node->input_count = input_count;
     if (strcmp(node->domain, domain)) node->opset = opset_of(g, domain);
-    node->op = onnx_text(g, "%s", op);
-    node->domain = onnx_text(g, "%s", domain);
+    node->op = onnx_copy_text(g, op);
+    node->domain = onnx_copy_text(g, domain);
     const bool exact = onnx_attribute_int(node, ONNX_EXACT_MARK, 0) != 0;
     node->attribute_count = 0;
     if (exact) edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
@@ -179,7 +186,7 @@ static struct onnx_attribute *attribute_for(struct onnx_graph *g, struct onnx_no
     while (at < node->attribute_count && strcmp(list[at].name, name)) at++;
     node->attribute_count += at == node->attribute_count;
     node->attributes = list;
-    list[at] = (struct onnx_attribute){.name = onnx_text(g, "%s", name), .type = type, .s = ""};
+    list[at] = (struct onnx_attribute){.name = onnx_copy_text(g, name), .type = type, .s = ""};
     return &list[at];
 }
 
@@ -192,7 +199,7 @@ void edit_attribute_float(struct onnx_graph *g, struct onnx_node *node, const ch
 }
 
 void edit_attribute_string(struct onnx_graph *g, struct onnx_node *node, const char *name, const char *text) {
-    attribute_for(g, node, name, A_STRING)->s = onnx_text(g, "%s", text);
+    attribute_for(g, node, name, A_STRING)->s = onnx_copy_text(g, text);
 }
 
 void edit_attribute_ints(struct onnx_graph *g, struct onnx_node *node, const char *name, const int64_t *values, size_t count) {

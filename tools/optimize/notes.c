@@ -59,39 +59,48 @@ struct onnx_node *edit_next_reader(struct onnx_graph *g, struct onnx_value *valu
 /* --- Names of nodes --- */
 
 /* The slot where the name is or would be; the table is never full. */
-static const char **slot_of(const struct onnx_node_names *names, const char *name) {
-    size_t i = text_hash(name) & (names->slot_count - 1);
-    while (names->slots[i] && strcmp(names->slots[i], name)) i = (i + 1) & (names->slot_count - 1);
+static struct onnx_node_name *slot_of(const struct onnx_node_names *names, const char *name, size_t hash) {
+    size_t i = hash & (names->slot_count - 1);
+    while (names->slots[i].name && (names->slots[i].hash != hash || strcmp(names->slots[i].name, name)))
+        i = (i + 1) & (names->slot_count - 1);
     return &names->slots[i];
+}
+
+static void enter(struct onnx_node_names *names, const struct onnx_node_name *entry) {
+    struct onnx_node_name *slot = slot_of(names, entry->name, entry->hash);
+    names->used += !slot->name;
+    if (!slot->name || entry->numbered) *slot = *entry;
 }
 
 /* With room for as many again. */
 static void enter_all(struct onnx_graph *g) {
-    struct onnx_node_names *names = &g->memory->node_names;
+    struct onnx_node_names *names = &g->memory->node_names, old = *names;
     size_t slots = 256;
     while (slots < 4 * (g->node_count + names->used)) slots *= 2;
-    const char **old = names->slots, **made = must_have(calloc(slots, sizeof *made), slots * sizeof *made);
-    size_t old_count = names->slot_count;
-    *names = (struct onnx_node_names){made, slots, 0};
-    for (size_t i = 0; i < g->node_count; i++) edit_note_node_name(g, graph_node_at(g, i)->name);
-    for (size_t i = 0; i < old_count; i++)
-        if (old[i]) edit_note_node_name(g, old[i]);
-    free(old);
+    *names = (struct onnx_node_names){must_calloc(slots, sizeof *names->slots), slots, 0};
+    for (size_t i = 0; i < g->node_count; i++) {
+        struct onnx_node *node = graph_node_at(g, i);
+        if (!node->name_hash) node->name_hash = text_hash(node->name);
+        enter(names, &(struct onnx_node_name){node->name, node->name_hash, 0});
+    }
+    for (size_t i = 0; i < old.slot_count; i++)
+        if (old.slots[i].name) enter(names, &old.slots[i]);
+    free(old.slots);
 }
 
-bool edit_node_name_taken(struct onnx_graph *g, const char *name) {
+unsigned *edit_node_numbered(struct onnx_graph *g, const char *name) {
     struct onnx_node_names *names = &g->memory->node_names;
     if (!names->slot_count) enter_all(g);
-    return *slot_of(names, name) != NULL;
+    struct onnx_node_name *slot = slot_of(names, name, text_hash(name));
+    g->memory->names_tried++;
+    return slot->name ? &slot->numbered : NULL;
 }
 
 void edit_note_node_name(struct onnx_graph *g, const char *name) {
     struct onnx_node_names *names = &g->memory->node_names;
     if (!names->slot_count) return;
     if (2 * names->used >= names->slot_count) enter_all(g);
-    const char **slot = slot_of(names, name);
-    names->used += !*slot;
-    *slot = name;
+    enter(names, &(struct onnx_node_name){name, text_hash(name), 0});
 }
 
 void edit_forget(struct onnx_graph *g) {

@@ -15,8 +15,9 @@ struct onnx_node *edit_pop_reader(struct onnx_graph *g, struct onnx_value *value
 /* The nodes that read the value, one by one, in any order, a node perhaps twice. *at is 0 at first; NULL: there are no more. */
 struct onnx_node *edit_next_reader(struct onnx_graph *g, struct onnx_value *value, size_t *at);
 
-/* Whether a node has the name, or had it since the last edit_clean(). */
-bool edit_node_name_taken(struct onnx_graph *g, const char *name);
+/* NULL: no node has the name, or had it since the last edit_clean(). Else the number up to which NAME_2, NAME_3 .. are known to be taken,
+ * 0 where nobody asked; it is good until a name is noted. */
+unsigned *edit_node_numbered(struct onnx_graph *g, const char *name);
 void edit_note_node_name(struct onnx_graph *g, const char *name);
 
 /* Nothing is known any more: lists were changed by others. */

@@ -32,7 +32,7 @@ static void put(struct onnx_order *order, struct onnx_block *block, size_t at, s
     memmove(block->nodes + at + 1, block->nodes + at, (block->count - at) * sizeof(void *));
     block->nodes[at] = node;
     block->count++;
-    node->block = (size_t)(block - order->blocks) + 1;
+    node->number = (size_t)(block - order->blocks) + 1;
 }
 
 static void open_list(struct onnx_graph *g) {
@@ -88,10 +88,10 @@ void edit_order_insert(struct onnx_graph *g, const struct onnx_node *before, str
         g->nodes[g->node_count++] = node;
         return;
     }
-    size_t at = before ? before->block - 1 : order->sequence[order->count - 1];
+    size_t at = before ? before->number - 1 : order->sequence[order->count - 1];
     if (order->blocks[at].count == ONNX_BLOCK_NODES) {
         split(order, at);
-        at = before ? before->block - 1 : order->sequence[order->count - 1];
+        at = before ? before->number - 1 : order->sequence[order->count - 1];
     }
     struct onnx_block *block = &order->blocks[at];
     put(order, block, before ? place_in(block, before) : block->count, node);
@@ -102,7 +102,7 @@ void edit_order_insert(struct onnx_graph *g, const struct onnx_node *before, str
 void edit_order_remove(struct onnx_graph *g, const struct onnx_node *node) {
     struct onnx_order *order = &g->memory->order;
     open_list(g);
-    struct onnx_block *block = &order->blocks[node->block - 1];
+    struct onnx_block *block = &order->blocks[node->number - 1];
     const size_t at = place_in(block, node);
     block->count--;
     order->moved += block->count - at;

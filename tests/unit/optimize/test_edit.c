@@ -323,6 +323,38 @@ static void names_that_are_taken_are_numbered(void **state) {
     onnx_free(g);
 }
 
+/* Each name is asked for itself and what follows it: not for all that were found before. */
+static void numbers_go_on_from_the_last(void **state) {
+    (void)state;
+    enum { MADE = 3000 };
+    struct onnx_graph *g = small_net();
+    const struct onnx_shape shape = {1, {3}};
+    for (int i = 0; i < MADE; i++) {
+        struct onnx_value *x = named(g, "x"), *y = edit_value(g, "y", ONNX_FLOAT, &shape);
+        struct onnx_node *node = edit_node(g, NULL, "Neg", "", "add", &x, 1, &y, 1);
+        char name[20];
+        snprintf(name, sizeof name, "y_%d", i + 2);
+        assert_string_equal(y->name, name);
+        snprintf(name, sizeof name, "add_%d", i + 2);
+        assert_string_equal(node->name, name);
+    }
+    assert_true(g->memory->names_tried <= 4 * MADE + 100);
+    edit_clean(g);
+    assert_string_equal(edit_value(g, "y", ONNX_FLOAT, &shape)->name, "y_2");
+    onnx_free(g);
+}
+
+/* All passes clean the graph: that leaves nothing behind. */
+static void cleaning_takes_no_memory(void **state) {
+    (void)state;
+    struct onnx_graph *g = small_net();
+    edit_clean(g);
+    const size_t taken = g->memory->arena.taken;
+    for (int i = 0; i < 100; i++) edit_clean(g);
+    assert_int_equal(g->memory->arena.taken, taken);
+    onnx_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_output_needs_is_cleaned_away),
@@ -335,6 +367,8 @@ int main(void) {
         cmocka_unit_test(a_node_becomes_another),
         cmocka_unit_test(many_changes_leave_the_graph_whole),
         cmocka_unit_test(names_that_are_taken_are_numbered),
+        cmocka_unit_test(numbers_go_on_from_the_last),
+        cmocka_unit_test(cleaning_takes_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
