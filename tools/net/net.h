@@ -106,6 +106,7 @@ struct net {
     uint32_t arena_bytes, group_count;
     uint32_t fast_bytes; /* at the end of the arena */
     struct morsel_blob_group *groups;
+    uint64_t looks;      /* at steps, to find the groups: the work, for a test */
     size_t taken_bytes;  /* of net_alloc(), in all */
     struct arena memory; /* holds the net as well */
 };

@@ -208,11 +208,34 @@ static void a_lag_is_the_most_of_all_strips(void **state) {
     assert_int_equal(plan_lag(&tall), (int64_t)3 << 25);
 }
 
+/* A group begins anywhere and has up to 32 steps: each looks twice at what reads it, however many strips there may be. */
+static void few_looks_find_the_groups(void **state) {
+    (void)state;
+    enum { LONG = 1000, HIGH = 64 };
+    const uint32_t dims[4] = {1, HIGH, 8, 8};
+    struct net *net = net_new("test");
+    struct net_buffer *x = net_add_buffer(net, MORSEL_UINT8, MORSEL_CHANNELS_LAST, 4, dims, "x");
+    net_add_io(net, false, (struct net_io){.buffer = x});
+    for (int i = 0; i < LONG; i++) {
+        struct net_buffer *y = net_add_buffer(net, MORSEL_UINT8, MORSEL_CHANNELS_LAST, 4, dims, "y");
+        net_add_step(net, MORSEL_STEP_LUT, "step", x, NULL, y)->parameters.lut.channels = 1;
+        x = y;
+    }
+    net_add_io(net, true, (struct net_io){.buffer = x});
+    assert_true(plan_arena(net));
+    assert_in_range(net->looks, LONG, LONG * 32 * 32);
+    net_free(net);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_plans_keep_every_tensor_whole),       cmocka_unit_test(steps_along_lines_write_over_their_input),
-        cmocka_unit_test(random_arenas_are_as_small_as_can_be_found), cmocka_unit_test(steps_that_nobody_needs_are_dropped),
-        cmocka_unit_test(an_arena_beyond_two_gigabytes_is_refused),   cmocka_unit_test(a_lag_is_the_most_of_all_strips),
+        cmocka_unit_test(random_plans_keep_every_tensor_whole),
+        cmocka_unit_test(steps_along_lines_write_over_their_input),
+        cmocka_unit_test(random_arenas_are_as_small_as_can_be_found),
+        cmocka_unit_test(steps_that_nobody_needs_are_dropped),
+        cmocka_unit_test(an_arena_beyond_two_gigabytes_is_refused),
+        cmocka_unit_test(a_lag_is_the_most_of_all_strips),
+        cmocka_unit_test(few_looks_find_the_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

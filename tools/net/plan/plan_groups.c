@@ -23,12 +23,20 @@
 #define SLOW_BYTE 1.0      /* that is read or written outside fast memory, where there is some */
 #define MOST_LOSS 0.005    /* the share of its time for which the arena is made smaller */
 
+/* What plan_reach() says of a step. */
+struct step_reach {
+    bool streams;
+    struct morsel_reach rows;
+};
+
 /* The steps first .. last as one group. */
 struct chain {
+    const struct step_reach *reaches; /* of all steps of the net */
     uint32_t first, last, strip;
     uint32_t scale[MORSEL_FORMAT_MAX_GROUP];
     int32_t lead[MORSEL_FORMAT_MAX_GROUP];
-    uint32_t rows[MORSEL_FORMAT_MAX_GROUP]; /* of the rings */
+    uint32_t more[MORSEL_FORMAT_MAX_GROUP]; /* rows of the rings, besides those of a strip */
+    uint64_t rings;                         /* their bytes, for strips of that height */
 };
 
 static uint64_t row_bytes(const struct net_buffer *b) {
@@ -37,17 +45,17 @@ static uint64_t row_bytes(const struct net_buffer *b) {
 
 /* --- Stages and rings --- */
 
-/* Scale and lead of step i, which the steps behind it in the chain decide. */
-static bool set_stage(const struct net *net, struct chain *c, uint32_t i) {
+/* Scale and lead of step i, which the steps behind it in the chain decide; *looks counts them. */
+static bool set_stage(const struct net *net, struct chain *c, uint32_t i, uint64_t *looks) {
     const struct net_buffer *x = net->steps[i]->output;
     uint32_t own = i - c->first;
     bool any = false;
-    for (uint32_t k = i + 1; k <= c->last; k++) {
+    for (uint32_t k = i + 1; k <= x->last_step; k++) {
         const struct net_step *reader = net->steps[k];
-        struct morsel_reach r;
+        const struct morsel_reach r = c->reaches[k].rows;
+        ++*looks;
         for (uint32_t n = 0; n < reader->input_count; n++) {
             if (reader->inputs[n] != x) continue;
-            if (!plan_reach(reader, &r)) return false;
             uint64_t scale = (uint64_t)r.stride * c->scale[k - c->first];
             int64_t lead = (int64_t)r.stride * (c->lead[k - c->first] - 1) + r.window - r.pad;
             if (scale > MORSEL_FORMAT_MAX_STAGE || lead > (int64_t)MORSEL_FORMAT_MAX_STAGE || lead < -(int64_t)MORSEL_FORMAT_MAX_STAGE)
@@ -61,45 +69,49 @@ static bool set_stage(const struct net *net, struct chain *c, uint32_t i) {
     return any;
 }
 
+/* What the ring of step i must hold more than a strip of it, for each that reads it. */
+static void set_ring(const struct net *net, struct chain *c, uint32_t i, uint64_t *looks) {
+    const struct net_buffer *x = net->steps[i]->output;
+    const uint32_t own = i - c->first;
+    int64_t most = 0;
+    for (uint32_t k = i + 1; k <= x->last_step; k++) {
+        const struct morsel_reach r = c->reaches[k].rows;
+        ++*looks;
+        for (uint32_t n = 0; n < net->steps[k]->input_count; n++) {
+            if (net->steps[k]->inputs[n] != x) continue;
+            int64_t more = c->lead[own] - (int64_t)r.stride * c->lead[k - c->first] + r.pad;
+            most = more > most ? more : most;
+        }
+    }
+    c->more[own] = most < (int64_t)x->dims[1] ? (uint32_t)most : x->dims[1];
+}
+
 static bool is_inside(const struct net *net, const struct net_buffer *y, uint32_t last, uint32_t images) {
     return y->last_step <= last && y->last_step < net->step_count && y->rank == 4 && y->dims[0] == images;
 }
 
-static bool set_stages(const struct net *net, struct chain *c) {
+static bool set_stages(const struct net *net, struct chain *c, uint64_t *looks) {
     const struct net_buffer *y = net->steps[c->last]->output;
-    struct morsel_reach r;
     uint32_t end = c->last - c->first;
     c->scale[end] = 1;
     c->lead[end] = 0;
     for (uint32_t i = c->first; i <= c->last; i++)
-        if (!plan_reach(net->steps[i], &r)) return false;
+        if (!c->reaches[i].streams) return false;
     for (uint32_t i = c->last; i-- > c->first;)
-        if (!is_inside(net, net->steps[i]->output, c->last, y->dims[0]) || !set_stage(net, c, i)) return false;
+        if (!is_inside(net, net->steps[i]->output, c->last, y->dims[0]) || !set_stage(net, c, i, looks)) return false;
+    for (uint32_t i = c->first; i < c->last; i++) set_ring(net, c, i, looks);
     return true;
 }
 
 /* Rows that the ring of step i must hold. */
 static uint32_t ring_rows(const struct net *net, const struct chain *c, uint32_t i) {
-    const struct net_buffer *x = net->steps[i]->output;
-    uint32_t own = i - c->first;
-    int64_t made = (int64_t)c->scale[own] * c->strip, most = made;
-    for (uint32_t k = i + 1; k <= c->last; k++) {
-        struct morsel_reach r;
-        for (uint32_t n = 0; n < net->steps[k]->input_count; n++) {
-            if (net->steps[k]->inputs[n] != x || !plan_reach(net->steps[k], &r)) continue;
-            int64_t rows = made + c->lead[own] - (int64_t)r.stride * c->lead[k - c->first] + r.pad;
-            most = rows > most ? rows : most;
-        }
-    }
-    return most < x->dims[1] ? (uint32_t)most : x->dims[1];
+    const uint64_t rows = (uint64_t)c->scale[i - c->first] * c->strip + c->more[i - c->first], height = net->steps[i]->output->dims[1];
+    return (uint32_t)(rows < height ? rows : height);
 }
 
-static uint64_t ring_bytes(const struct net *net, struct chain *c) {
+static uint64_t ring_bytes(const struct net *net, const struct chain *c) {
     uint64_t bytes = 0;
-    for (uint32_t i = c->first; i < c->last; i++) {
-        c->rows[i - c->first] = ring_rows(net, c, i);
-        bytes += net_aligned(c->rows[i - c->first] * row_bytes(net->steps[i]->output));
-    }
+    for (uint32_t i = c->first; i < c->last; i++) bytes += net_aligned(ring_rows(net, c, i) * row_bytes(net->steps[i]->output));
     return bytes;
 }
 
@@ -129,8 +141,8 @@ int64_t plan_lag(const struct plan_trail *p) {
 /* The lag for what step i of the chain reads of x. -1: never. */
 static int64_t lag_of_reader(const struct net *net, const struct chain *c, uint32_t i, const struct net_buffer *x) {
     const struct net_buffer *y = net->steps[c->last]->output;
-    struct morsel_reach r;
-    if (!plan_reach(net->steps[i], &r) || (i == c->last && (net->steps[i]->kind != MORSEL_STEP_BINARY || x->bytes != y->bytes))) return -1;
+    const struct morsel_reach r = c->reaches[i].rows;
+    if (!c->reaches[i].streams || (i == c->last && (net->steps[i]->kind != MORSEL_STEP_BINARY || x->bytes != y->bytes))) return -1;
     struct plan_trail trail = {.strip = c->strip,
                                .height = y->dims[1],
                                .slope = (int64_t)r.stride * c->scale[i - c->first],
@@ -230,8 +242,8 @@ static double single_cost(const struct net *net, uint32_t i) {
     return fetch(in, in + out) + fetch(out, in + out) + call_cycles(step);
 }
 
-static double chain_cost(const struct net *net, struct chain *c) {
-    double rings = (double)ring_bytes(net, c), weights = 0, strips = (net->steps[c->last]->output->dims[1] + c->strip - 1) / c->strip;
+static double chain_cost(const struct net *net, const struct chain *c) {
+    double rings = (double)c->rings, weights = 0, strips = (net->steps[c->last]->output->dims[1] + c->strip - 1) / c->strip;
     double images = net->steps[c->last]->output->dims[0], calls = 0, moved = 0, whole = net->steps[c->last]->output->bytes;
     for (uint32_t i = c->first; i <= c->last; i++) {
         const struct net_step *step = net->steps[i];
@@ -247,9 +259,9 @@ static double chain_cost(const struct net *net, struct chain *c) {
 }
 
 /* What it takes that fast memory does not hold all of a chain. Its rings go there first, what is left of it is for whole tensors. */
-static double slow_cost(const struct net *net, struct chain *c) {
-    double rings = c->first < c->last ? (double)ring_bytes(net, c) : 0, inside = 0, outside = 0, whole = 0, room = net->fast_room;
+static double slow_cost(const struct net *net, const struct chain *c) {
     if (!net->fast_room) return 0;
+    double rings = (double)c->rings, inside = 0, outside = 0, whole = 0, room = net->fast_room;
     for (uint32_t i = c->first; i <= c->last; i++) {
         const struct net_step *step = net->steps[i];
         struct traffic_step t = plan_traffic(step);
@@ -266,17 +278,17 @@ static double slow_cost(const struct net *net, struct chain *c) {
     return room - rings >= whole ? 0 : SLOW_BYTE * outside * (1 - (room - rings) / whole);
 }
 
-static bool find_chain(const struct net *net, uint32_t first, uint32_t last, struct chain *c) {
-    *c = (struct chain){.first = first, .last = last, .strip = 1};
-    return last == first || set_stages(net, c);
+static bool find_chain(struct net *net, const struct step_reach *reaches, uint32_t first, uint32_t last, struct chain *c) {
+    *c = (struct chain){.reaches = reaches, .first = first, .last = last, .strip = 1};
+    return last == first || set_stages(net, c, &net->looks);
 }
 
-static uint64_t chain_peak(const struct net *net, const uint64_t *through, struct chain *c) {
+static uint64_t chain_peak(const struct net *net, const uint64_t *through, const struct chain *c) {
     uint64_t bytes = whole_bytes(net, through, c->first, c->last) + scratch_bytes(net, c->first, c->last), saved = 0;
     uint32_t lag;
     if (c->first < c->last) covered(net, c, &lag, &saved);
     else if (plan_in_place(net, c->first)) saved = net_aligned(net->steps[c->last]->output->bytes);
-    return bytes + (c->first < c->last ? ring_bytes(net, c) : 0) - saved;
+    return bytes + c->rings - saved;
 }
 
 /* --- The best cut --- */
@@ -293,6 +305,7 @@ struct options {
     struct option *list;
     size_t count, room, *first;
     uint64_t *through;
+    const struct step_reach *reaches;
 };
 
 static void add_option(struct options *all, struct option option) {
@@ -310,23 +323,24 @@ static bool rows_fit(const struct chain *c, uint32_t height) {
     return true;
 }
 
-static void add_options(const struct net *net, struct options *all, uint32_t first, uint32_t last) {
+static void add_options(struct net *net, struct options *all, uint32_t first, uint32_t last) {
     struct chain c;
-    if (!find_chain(net, first, last, &c)) return;
+    if (!find_chain(net, all->reaches, first, last, &c)) return;
     if (first == last) {
         add_option(all, (struct option){last, 0, chain_peak(net, all->through, &c), single_cost(net, first) + slow_cost(net, &c)});
         return;
     }
     uint32_t height = net->steps[last]->output->dims[1];
-    for (; c.strip <= height && c.strip <= MORSEL_FORMAT_MAX_STAGE && rows_fit(&c, height); c.strip *= 2)
+    for (; c.strip <= height && c.strip <= MORSEL_FORMAT_MAX_STAGE && rows_fit(&c, height); c.strip *= 2) {
+        c.rings = ring_bytes(net, &c);
         add_option(all, (struct option){last, c.strip, chain_peak(net, all->through, &c), chain_cost(net, &c) + slow_cost(net, &c)});
+    }
 }
 
-static void find_options(const struct net *net, struct options *all) {
+static void find_options(struct net *net, struct options *all) {
     for (uint32_t i = 0; i < net->step_count; i++) {
-        struct morsel_reach r;
         all->first[i] = all->count;
-        for (uint32_t k = i; k < net->step_count && k - i < MORSEL_FORMAT_MAX_GROUP && (k == i || plan_reach(net->steps[k], &r)); k++)
+        for (uint32_t k = i; k < net->step_count && k - i < MORSEL_FORMAT_MAX_GROUP && (k == i || all->reaches[k].streams); k++)
             add_options(net, all, i, k);
     }
     all->first[net->step_count] = all->count;
@@ -364,9 +378,11 @@ static double find_least_cost(const struct options *all, uint32_t steps, uint64_
     return best[0].cost;
 }
 
-/* The least room from `low` on in which the network takes no longer than `cost`. */
+/* The least room from `low` on in which the network takes no longer than `cost`; with the largest peak there is room for all. */
 static uint64_t find_room(const struct options *all, uint32_t steps, uint64_t low, double cost, struct best *best) {
-    uint64_t high = UINT32_MAX;
+    uint64_t high = low;
+    for (size_t i = 0; i < all->count; i++) high = all->list[i].peak > high ? all->list[i].peak : high;
+    high = high < UINT32_MAX ? high : UINT32_MAX;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (find_least_cost(all, steps, middle, best) <= cost) high = middle;
@@ -377,14 +393,13 @@ static uint64_t find_room(const struct options *all, uint32_t steps, uint64_t lo
 
 static void take_chain(struct net *net, struct chain *c) {
     uint64_t saved;
-    ring_bytes(net, c);
     net->steps[c->last]->over = covered(net, c, &net->steps[c->last]->lag, &saved);
     net->groups[net->group_count++] = (struct morsel_blob_group){c->first, c->last - c->first + 1, c->strip};
     for (uint32_t i = c->first; i <= c->last; i++) {
         net->steps[i]->group = net->group_count;
         net->steps[i]->stage_scale = c->scale[i - c->first];
         net->steps[i]->stage_lead = c->lead[i - c->first];
-        if (i < c->last) net->steps[i]->output->ring_rows = c->rows[i - c->first];
+        if (i < c->last) net->steps[i]->output->ring_rows = ring_rows(net, c, i);
     }
 }
 
@@ -396,20 +411,28 @@ static uint64_t choose_room(const struct net *net, uint32_t room, const struct o
     return find_room(all, net->step_count, least, fastest + MOST_LOSS * CYCLES_A_MAC * (double)net_macs(net), best);
 }
 
+static const struct step_reach *find_reaches(struct net *net) {
+    struct step_reach *reaches = net_alloc(net, net->step_count * sizeof *reaches);
+    for (uint32_t i = 0; i < net->step_count; i++) reaches[i].streams = plan_reach(net->steps[i], &reaches[i].rows);
+    return reaches;
+}
+
 uint64_t plan_groups(struct net *net, uint32_t room) {
     uint32_t steps = net->step_count;
     uint64_t peak = 0;
     net->groups = net_alloc(net, (steps / 2 + 1) * sizeof *net->groups);
     net->group_count = 0;
     if (net->no_streaming || !steps) return UINT64_MAX;
-    struct options all = {.first = net_alloc(net, (steps + 1) * sizeof *all.first), .through = through_bytes(net)};
+    struct options all = {.first = net_alloc(net, (steps + 1) * sizeof *all.first),
+                          .through = through_bytes(net),
+                          .reaches = find_reaches(net)};
     struct best *best = net_alloc(net, (steps + 1) * sizeof *best);
     find_options(net, &all);
     find_least_cost(&all, steps, choose_room(net, room, &all, net_alloc(net, (steps + 1) * sizeof(uint64_t)), best), best);
     for (uint32_t i = 0; i < steps; i = best[i].option->last + 1) {
         struct chain c;
         peak = best[i].option->peak > peak ? best[i].option->peak : peak;
-        if (best[i].option->last == i || !find_chain(net, i, best[i].option->last, &c)) continue;
+        if (best[i].option->last == i || !find_chain(net, all.reaches, i, best[i].option->last, &c)) continue;
         c.strip = best[i].option->strip;
         take_chain(net, &c);
     }
