@@ -68,12 +68,14 @@ struct onnx_memory {
     struct onnx_node_names node_names;
     struct onnx_external external;
     struct onnx_order order;
-    size_t value_room;   /* of graph->values */
-    size_t node_room;    /* of graph->nodes; 0 where nobody knows */
-    size_t names_tried;  /* that edit.c asked whether they are taken: the work, for a test */
-    size_t folded_bytes; /* constants made by folding so far */
-    size_t folded_work;  /* elements computed by folding so far */
-    bool rebound;        /* a fixed dimension was overridden: what the file says of shapes is out of date */
+    size_t value_room;                /* of graph->values */
+    size_t node_room;                 /* of graph->nodes; 0 where nobody knows */
+    size_t most_nodes;                /* to which passes may let the graph grow; 0: any */
+    const struct onnx_node *outgrown; /* where it had passed that; NULL: it has not */
+    size_t names_tried;               /* that edit.c asked whether they are taken: the work, for a test */
+    size_t folded_bytes;              /* constants made by folding so far */
+    size_t folded_work;               /* elements computed by folding so far */
+    bool rebound;                     /* a fixed dimension was overridden: what the file says of shapes is out of date */
 };
 
 /* Every value of a graph is one of these; the cast is onnx_declared(). */

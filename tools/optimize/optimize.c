@@ -1,23 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /* The passes in their order, round after round. */
 #include "tools/optimize/optimize.h"
+#include "core/format.h"
+#include "tools/onnx/internal.h"
 #include "tools/optimize/pass.h"
 
 /* Every change takes a node away or brings it closer to its last form; the bound is for faults only. Networks take up to a dozen rounds.
  * Where each round changes one node, as in Max(Max(x, x), x) .., nodes looked at end it: what is left is right, and longer. */
 enum { MOST_ROUNDS = 1000, LEAST_LOOKS = 1 << 16, LOOKS_OF_A_NODE = 8 };
 
+/* Nodes that decompositions may add, for each step that a blob holds: a LayerNormalization, which is one step in the end, has so many.
+ * Networks seen add 2,000. */
+enum { MOST_ADDED = 8 * MORSEL_FORMAT_MAX_STEPS };
+
 struct rounds {
     size_t done, looks, most_looks;
 };
 
-static struct rounds rounds_of(const struct onnx_graph *g) {
+static struct rounds rounds_of(struct onnx_graph *g) {
+    g->memory->most_nodes = g->node_count + MOST_ADDED;
+    g->memory->outgrown = NULL;
     return (struct rounds){.most_looks = LEAST_LOOKS + LOOKS_OF_A_NODE * g->node_count};
 }
 
 static bool one_more(struct rounds *rounds, const struct onnx_graph *g) {
     rounds->looks += g->node_count;
-    return rounds->done++ < MOST_ROUNDS && rounds->looks <= rounds->most_looks;
+    return rounds->done++ < MOST_ROUNDS && rounds->looks <= rounds->most_looks && !g->memory->outgrown;
+}
+
+bool graph_outgrown(const struct onnx_graph *g) {
+    return g->memory->outgrown != NULL;
+}
+
+static void refuse_outgrown(const struct onnx_graph *g, struct onnx_report *report) {
+    if (g->memory->outgrown && report)
+        onnx_refuse(report, g->memory->outgrown,
+                    "the nodes before it, decomposed into what a blob holds, come to over %d more: cut the network into several",
+                    MOST_ADDED);
 }
 
 /* The nodes whose results onnx_infer() computed: nothing is left of them. */
@@ -80,6 +99,7 @@ void graph_optimize_counted(struct onnx_graph *g, struct graph_pass_done done[GR
 void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
     struct graph_pass_done done[GRAPH_PASSES];
     graph_optimize_counted(g, done);
+    refuse_outgrown(g, report);
     for (int i = 0; report && i < GRAPH_PASSES; i++)
         if (done[i].changes) onnx_notice(report, "optimized, %s: %s (%d)", done[i].name, done[i].what, done[i].changes);
 }
@@ -87,10 +107,11 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
-    int fused = pass_fused(g), masks = 0;
     struct rounds rounds = rounds_of(g);
+    int fused = pass_fused(g), masks = 0;
     for (int changes = 1; changes && one_more(&rounds, g); masks += changes)
         changes = pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
     if (fused + masks + pass_matrices(g) + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
     edit_settle(g);
+    refuse_outgrown(g, report);
 }

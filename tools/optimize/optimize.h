@@ -19,6 +19,9 @@ void graph_optimize_counted(struct onnx_graph *g, struct graph_pass_done done[GR
 /* The same; a notice for each pass that did something, where `report` is not NULL. */
 void graph_optimize(struct onnx_graph *g, struct onnx_report *report);
 
+/* Whether the last of these ended, and the report refuses the network, because decompositions made it longer than any blob. */
+bool graph_outgrown(const struct onnx_graph *g);
+
 /* Before that, of networks whose products of two activations stay in float: numbers that these are multiplied by come behind them. */
 void graph_scale_products(struct onnx_graph *g);
 

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions that passes ask. */
 #include "tools/optimize/pass.h"
+#include "tools/onnx/internal.h"
 #include "tools/onnx/operator.h"
 #include <string.h>
+
+bool graph_goes_on(struct onnx_graph *g, size_t i) {
+    struct onnx_memory *memory = g->memory;
+    if (i >= g->node_count) return false;
+    if (memory->most_nodes && g->node_count > memory->most_nodes && !memory->outgrown) memory->outgrown = graph_node_at(g, i);
+    return !memory->outgrown;
+}
 
 bool graph_is(const struct onnx_node *node, const char *op) {
     return node && !node->refused && !*node->domain && !strcmp(node->op, op);

@@ -36,6 +36,8 @@ int pass_pads(struct onnx_graph *g);          /* Pad becomes the pads of the win
 int pass_windows(struct onnx_graph *g);       /* convolutions by windows larger than blobs have them */
 int pass_pools(struct onnx_graph *g);         /* means and maxima over a whole picture are global pools */
 
+/* Whether a pass that puts nodes in goes on with node i: there is one, and the network has not grown too long to become a blob. */
+bool graph_goes_on(struct onnx_graph *g, size_t i);
 /* An operator of ai.onnx. */
 bool graph_is(const struct onnx_node *node, const char *op);
 bool graph_reshapes(const struct onnx_node *node); /* Reshape, Flatten, Squeeze, Unsqueeze */

@@ -58,7 +58,7 @@ static bool change_division(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_choices(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++)
+    for (size_t i = 0; graph_goes_on(g, i); i++)
         changes += !graph_node_at(g, i)->folded && (change_clip(g, graph_node_at(g, i)) || change_division(g, graph_node_at(g, i)));
     return changes;
 }

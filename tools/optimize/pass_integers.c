@@ -151,7 +151,7 @@ int pass_integers(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; i < g->value_count; i++) g->values[i]->lowered = NULL;
     /* What a change puts in front of a node is looked at, too: a chain goes in one round, however long it is. */
-    for (size_t i = 0; i < g->node_count;) {
+    for (size_t i = 0; graph_goes_on(g, i);) {
         struct onnx_node *node = graph_node_at(g, i);
         const bool changed = (!casts_stay && change_cast(g, node)) || change_where(g, node) || change_mixture(g, node);
         changes += changed;

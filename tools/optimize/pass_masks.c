@@ -235,6 +235,6 @@ static int bypass_casts(struct onnx_graph *g) {
 
 int pass_masks(struct onnx_graph *g) {
     int changes = bypass_casts(g);
-    for (size_t i = 0; i < g->node_count; i++) changes += change(g, graph_node_at(g, i));
+    for (size_t i = 0; graph_goes_on(g, i); i++) changes += change(g, graph_node_at(g, i));
     return changes;
 }

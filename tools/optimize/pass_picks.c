@@ -112,7 +112,7 @@ static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_picks(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++) {
+    for (size_t i = 0; graph_goes_on(g, i); i++) {
         struct onnx_node *node = graph_node_at(g, i);
         if (node->folded || node->refused || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0) continue;
         changes += change_gather(g, node) || change_where(g, node);

@@ -39,7 +39,7 @@ bool quantize_prepare(struct quantizer *q, struct failure *failure) {
     size_t refused = q->report->refusal_count;
     if (q->options.scheme.dynamic) graph_scale_products(q->graph);
     graph_optimize(q->graph, q->report);
-    if (!weights_fit(q->graph, failure)) return false;
+    if (graph_outgrown(q->graph) || !weights_fit(q->graph, failure)) return false;
     if (!executor_check(q->graph, q->report) || q->report->refusal_count > refused) return false;
     q->executor = executor_open(q->graph, failure);
     return q->executor != NULL;

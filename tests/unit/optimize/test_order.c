@@ -91,11 +91,48 @@ static void rounds_that_change_one_node_end(void **state) {
     onnx_free(g);
 }
 
+/* A chain of one operator, decomposed; false: refused, before it had grown much beyond the limit. */
+static bool decomposes(const char *op, const char *inputs, int count) {
+    enum { MOST_ADDED = 8 * 4096 };
+    const int64_t four = 4;
+    const struct number ones[4] = {{1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    char input[12] = "x", output[12], both[24];
+    add_value(&file, 11, "x", ONNX_FLOAT, "1,4");
+    add_constant(&file, "w", ONNX_FLOAT, 1, &four, ones, 4);
+    for (int i = 0; i < count; i++) {
+        snprintf(output, sizeof output, "v%d", i);
+        snprintf(both, sizeof both, "%s%s", input, inputs);
+        add_node(&file, output, op, both, output, "");
+        memcpy(input, output, sizeof input);
+    }
+    add_value(&file, 12, output, ONNX_FLOAT, NULL);
+    struct bytes message = model_message(&file, 17);
+    struct onnx_graph *g = inferred_bytes(&message);
+    graph_decompose(g, &report);
+    assert_in_range(g->node_count, 2 * count, count + MOST_ADDED + 100);
+    assert_int_equal(report.refusal_count, graph_outgrown(g));
+    if (graph_outgrown(g)) assert_non_null(strstr(report.refusals[0].why, "come to over 32768 more: cut the network into several"));
+    const bool done = !graph_outgrown(g);
+    onnx_report_free(&report);
+    onnx_free(g);
+    return done;
+}
+
+/* As many LayerNormalizations as a blob has steps; and Hardmaxes that cannot become so few. */
+static void decompositions_end_where_no_blob_holds_them(void **state) {
+    (void)state;
+    assert_true(decomposes("LayerNormalization", " w", 4096));
+    assert_false(decomposes("Hardmax", "", 4096));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_that_of_an_array),
         cmocka_unit_test(a_change_moves_few),
         cmocka_unit_test(rounds_that_change_one_node_end),
+        cmocka_unit_test(decompositions_end_where_no_blob_holds_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

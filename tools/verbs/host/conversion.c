@@ -261,6 +261,7 @@ static bool make_net(const struct conversion_call *call, struct conversion *c, u
                      struct onnx_report *report, struct failure *failure) {
     if (!pool(call, c, graph, failure)) return false;
     graph_decompose(graph, report);
+    if (graph_outgrown(graph)) return false;
     struct net *net = c->nets[variant] = lower(graph, report);
     if (!net || report->refusal_count) return false;
     if (call->half) half_net(net, report);

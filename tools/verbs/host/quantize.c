@@ -98,7 +98,7 @@ static bool prepare(const struct quantize_call *call, struct quantizer *q, struc
     struct failure other = {0};
     size_t refused = q->report->refusal_count;
     if (quantize_prepare(q, failure)) return !blob || can_come_out(call, q, failure);
-    if (blob && q->report->refusal_count > refused) {
+    if (blob && q->report->refusal_count > refused && !graph_outgrown(q->graph)) {
         refused = q->report->refusal_count;
         can_come_out(call, q, &other);
         onnx_report_once(q->report, refused);
