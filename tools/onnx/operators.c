@@ -2,7 +2,9 @@
 /* The table of operators: which there are, in which opsets, with how many inputs and outputs, and who infers and folds them. */
 #include "tools/onnx/operator.h"
 #include <limits.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { ANY = INT_MAX };
@@ -236,9 +238,33 @@ static const struct onnx_operator operators[] = {
     {"", "TopK", 1, ANY, 1, 2, 2, 0, .infer = onnx_infer_topk},
 };
 
+/* Operators by their names: open addressing. Passes ask for those of all nodes again and again. */
+enum { SLOTS = 1024 };
+static uint16_t slots[SLOTS]; /* their numbers, counted from 1 */
+static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
+
+_Static_assert(4 * sizeof operators / sizeof *operators < 3 * SLOTS, "slots stay empty, where a search ends");
+
+static unsigned slot_of(const char *name) {
+    unsigned hash = 5381;
+    for (; *name; name++) hash = hash * 33 + (unsigned char)*name;
+    return (hash ^ hash >> 10) & (SLOTS - 1);
+}
+
+static void fill_slots(void) {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        unsigned at = slot_of(operators[i].name);
+        while (slots[at]) at = (at + 1) & (SLOTS - 1);
+        slots[at] = (uint16_t)(i + 1);
+    }
+}
+
 const struct onnx_operator *onnx_operator_find(const char *domain, const char *name) {
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (*operators[i].name == *name && !strcmp(operators[i].name, name) && !strcmp(operators[i].domain, domain)) return &operators[i];
+    pthread_once(&slots_once, fill_slots);
+    for (unsigned at = slot_of(name); slots[at]; at = (at + 1) & (SLOTS - 1)) {
+        const struct onnx_operator *op = &operators[slots[at] - 1];
+        if (!strcmp(op->name, name) && !strcmp(op->domain, domain)) return op;
+    }
     return NULL;
 }
 

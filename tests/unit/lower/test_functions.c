@@ -59,6 +59,20 @@ static void waves_are_tables_alone(void **state) {
     assert_int_equal(steps_of("Cos", false), 0);
 }
 
+/* Each name finds its own row, and no part of it or other domain does. */
+static void operators_are_found_by_name(void **state) {
+    (void)state;
+    char longer[64];
+    for (size_t i = 0; onnx_operator_at(i); i++) {
+        const struct onnx_operator *op = onnx_operator_at(i);
+        assert_ptr_equal(onnx_operator_find(op->domain, op->name), op);
+        assert_null(onnx_operator_find("com.example", op->name));
+        snprintf(longer, sizeof longer, "%s_", op->name);
+        assert_null(onnx_operator_find(op->domain, longer));
+    }
+    assert_null(onnx_operator_find("", ""));
+}
+
 /* The one step of a node in float: its kind, its operation and its alpha. */
 static void one_step(const char *op, const char *inputs, const char *attributes, uint32_t kind, uint32_t operation, float alpha) {
     struct onnx_report report = {0};
@@ -215,7 +229,8 @@ static void small_files_make_no_large_tables(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_function_is_a_table_and_a_float_step),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(operators_are_found_by_name),
+                                       cmocka_unit_test(every_function_is_a_table_and_a_float_step),
                                        cmocka_unit_test(waves_are_tables_alone),
                                        cmocka_unit_test(powers_and_slopes_are_steps_of_their_own),
                                        cmocka_unit_test(a_gate_and_its_product_are_one_step),
