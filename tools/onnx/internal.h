@@ -38,6 +38,13 @@ struct onnx_node_names {
     size_t slot_count, used;
 };
 
+/* The opset of a domain that nodes were put in for. */
+struct onnx_domain {
+    const char *name;
+    int opset;
+    struct onnx_domain *next;
+};
+
 /* Nodes one after the other, in blocks that tools/optimize/order.c divides where they fill up. */
 enum { ONNX_BLOCK_NODES = 256 };
 struct onnx_block {
@@ -68,11 +75,13 @@ struct onnx_memory {
     struct onnx_node_names node_names;
     struct onnx_external external;
     struct onnx_order order;
+    struct onnx_domain *domains;
     size_t value_room;                /* of graph->values */
     size_t node_room;                 /* of graph->nodes; 0 where nobody knows */
     size_t most_nodes;                /* to which passes may let the graph grow; 0: any */
     const struct onnx_node *outgrown; /* where it had passed that; NULL: it has not */
     size_t names_tried;               /* that edit.c asked whether they are taken: the work, for a test */
+    size_t domains_tried;             /* nodes whose domain it asked for; the same */
     size_t folded_bytes;              /* constants made by folding so far */
     size_t folded_work;               /* elements computed by folding so far */
     bool rebound;                     /* a fixed dimension was overridden: what the file says of shapes is out of date */

@@ -66,12 +66,22 @@ static const char *free_node_name(struct onnx_graph *g, const char *name, const 
     return text;
 }
 
-/* Of the graph, or as its nodes of that domain have it. */
-static int opset_of(const struct onnx_graph *g, const char *domain) {
+/* Of the graph, or as the first of its nodes of that domain has it: that is asked once. */
+static int opset_of(struct onnx_graph *g, const char *domain) {
     if (!*domain) return g->opset;
-    for (size_t i = 0; i < g->node_count; i++)
-        if (!strcmp(graph_node_at(g, i)->domain, domain)) return graph_node_at(g, i)->opset;
-    return 1;
+    struct onnx_domain *known = g->memory->domains;
+    while (known && strcmp(known->name, domain)) known = known->next;
+    if (known) return known->opset;
+    known = onnx_alloc(g, sizeof *known);
+    *known = (struct onnx_domain){onnx_copy_text(g, domain), 1, g->memory->domains};
+    g->memory->domains = known;
+    for (size_t i = 0; i < g->node_count; i++) {
+        g->memory->domains_tried++;
+        if (strcmp(graph_node_at(g, i)->domain, domain)) continue;
+        known->opset = graph_node_at(g, i)->opset;
+        break;
+    }
+    return known->opset;
 }
 
 static struct onnx_value **copy_values(struct onnx_graph *g, struct onnx_value *const *values, int count) {

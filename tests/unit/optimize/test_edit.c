@@ -344,6 +344,24 @@ static void numbers_go_on_from_the_last(void **state) {
     onnx_free(g);
 }
 
+/* Nodes of another domain: the others are looked at once, and have the word. */
+static void domains_are_looked_for_once(void **state) {
+    (void)state;
+    struct onnx_graph *g = small_net();
+    struct onnx_node *there = edit_node(g, NULL, "Gelu", "com.microsoft", NULL, NULL, 0, NULL, 0);
+    assert_int_equal(there->opset, 1);
+    struct onnx_graph *copy = edit_copy(g);
+    copy->nodes[copy->node_count - 1]->opset = 7;
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(edit_node(g, NULL, "Gelu", "com.microsoft", NULL, NULL, 0, NULL, 0)->opset, 1);
+        assert_int_equal(edit_node(copy, NULL, "Gelu", "com.microsoft", NULL, NULL, 0, NULL, 0)->opset, 7);
+        assert_int_equal(edit_node(g, NULL, "Mask", "com.example", NULL, NULL, 0, NULL, 0)->opset, 1);
+    }
+    assert_in_range(g->memory->domains_tried, 1, 30);
+    onnx_free(copy);
+    onnx_free(g);
+}
+
 /* All passes clean the graph: that leaves nothing behind. */
 static void cleaning_takes_no_memory(void **state) {
     (void)state;
@@ -369,6 +387,7 @@ int main(void) {
         cmocka_unit_test(names_that_are_taken_are_numbered),
         cmocka_unit_test(numbers_go_on_from_the_last),
         cmocka_unit_test(cleaning_takes_no_memory),
+        cmocka_unit_test(domains_are_looked_for_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
