@@ -174,6 +174,10 @@ static void what_stands_around_a_text_is_checked(void **state) {
     told(RULE, "{" TEMPLATE(SPECIAL ", " SEQUENCE, "\"[CLS]\": {\"ids\": [8]}") NORMALIZER SPLIT MODEL "}", "id 8 around a text");
     told(RULE, "{" TEMPLATE(SPECIAL ", " SEQUENCE, "\"[CLS]\": {\"ids\": [1, 1, 1, 1, 1, 1, 1, 1, 1]}") NORMALIZER SPLIT MODEL "}",
          "more than 8 special tokens");
+#define EIGHT(x) x ", " x ", " x ", " x ", " x ", " x ", " x ", " x
+    told(RULE, "{" TEMPLATE(EIGHT(SPECIAL) ", " SPECIAL ", " SEQUENCE, "\"[CLS]\": {\"ids\": []}") NORMALIZER SPLIT MODEL "}",
+         "more than 8 special tokens");
+    told(RULE, "{" TEMPLATE(EIGHT(SPECIAL), "\"[CLS]\": {\"ids\": []}") NORMALIZER SPLIT MODEL "}", "does not hold it");
     told(RULE, "{\"post_processor\": {\"type\": \"BertProcessing\", \"cls\": [\"x\", 1]}, " NORMALIZER SPLIT MODEL "}", "has no id");
 }
 

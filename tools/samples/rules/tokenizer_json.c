@@ -99,8 +99,12 @@ static bool read_added(struct tokenizer *t, const cJSON *root, struct failure *f
 
 /* --- What stands around a text --- */
 
+static bool too_many_around(struct failure *failure) {
+    return rule_wrong(failure, "more than 8 special tokens stand around a text");
+}
+
 static bool put_around(struct tokenizer *t, const cJSON *id, bool behind, struct failure *failure) {
-    if (t->front + t->back == MORSEL_TEXT_AROUND_MOST) return rule_wrong(failure, "more than 8 special tokens stand around a text");
+    if (t->front + t->back == MORSEL_TEXT_AROUND_MOST) return too_many_around(failure);
     if (!id_of(id, &t->around[t->front + t->back])) return rule_wrong(failure, "a special token around a text has no id");
     *(behind ? &t->back : &t->front) += 1;
     return true;
@@ -119,12 +123,14 @@ static bool read_template(struct tokenizer *t, const cJSON *part, struct failure
     const cJSON *single = cJSON_GetObjectItemCaseSensitive(part, "single");
     const cJSON *specials = cJSON_GetObjectItemCaseSensitive(part, "special_tokens");
     bool behind = false;
+    uint32_t count = 0; /* each is sought among all, also what has no ids */
     for (const cJSON *item = cJSON_IsArray(single) ? single->child : NULL; item; item = item->next) {
         const cJSON *special = cJSON_GetObjectItemCaseSensitive(item, "SpecialToken"),
                     *sequence = cJSON_GetObjectItemCaseSensitive(item, "Sequence");
         const cJSON *type = cJSON_GetObjectItemCaseSensitive(special ? special : sequence, "type_id");
         if (!cJSON_IsNumber(type) || type->valuedouble != 0)
             return rule_wrong(failure, "the template of a single text has a \"type_id\" that is not 0");
+        if (special && ++count > MORSEL_TEXT_AROUND_MOST) return too_many_around(failure);
         if (special && !put_special(t, specials, text_of(special, "id"), behind, failure)) return false;
         if (sequence && behind) return rule_wrong(failure, "the template of a single text holds it twice");
         behind = behind || sequence;
