@@ -283,7 +283,7 @@ static bool read_record(const struct dataset_item *item, struct image *image, st
     size_t got;
     if (!file_read_part(item->binary, item->offset, record, CIFAR_RECORD, &got, NULL, failure)) return false;
     if (got < CIFAR_RECORD) return failure_set(failure, STATUS_INPUT, "%s has become shorter meanwhile", item->binary);
-    if (!image_allocate(image, CIFAR_SIDE, CIFAR_SIDE, failure)) return false;
+    if (!image_allocate(image, CIFAR_SIDE, CIFAR_SIDE, CIFAR_RECORD, failure)) return false;
     for (int i = 0; i < CIFAR_PLANE; i++)
         for (int c = 0; c < 3; c++) image->rgb[3 * i + c] = record[1 + c * CIFAR_PLANE + i];
     return true;

@@ -326,11 +326,29 @@ static void png_pixels_are_where_they_belong(void **state) {
     }
 }
 
+/* A screen of 8K in any file; more in one that is not too small for it. */
+static void pixels_are_no_more_than_a_file_pays_for(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t width, height;
+        size_t file;
+        bool taken;
+    } cases[] = {{7680, 4320, 0, true}, {1 << 13, 1 << 12, 0, true}, {(1 << 13) + 1, 1 << 12, 7, false}, {(1 << 13) + 1, 1 << 12, 9, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct failure failure;
+        struct image image = {0};
+        assert_int_equal(image_allocate(&image, cases[i].width, cases[i].height, cases[i].file, &failure), cases[i].taken);
+        if (!cases[i].taken) assert_non_null(strstr(failure.text, "too many for a file of 7 bytes"));
+        image_free(&image);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pnm_pixels_are_where_they_belong),      cmocka_unit_test(bmp_pixels_are_where_they_belong),
-        cmocka_unit_test(jpeg_pixels_are_where_they_belong),     cmocka_unit_test(a_jpeg_cut_short_is_refused),
-        cmocka_unit_test(pixels_that_no_byte_holds_are_refused), cmocka_unit_test(a_white_picture_is_taken_however_few_its_bytes_are),
-        cmocka_unit_test(a_hundred_scans_are_taken_and_no_more), cmocka_unit_test(png_pixels_are_where_they_belong)};
+        cmocka_unit_test(pnm_pixels_are_where_they_belong),       cmocka_unit_test(bmp_pixels_are_where_they_belong),
+        cmocka_unit_test(jpeg_pixels_are_where_they_belong),      cmocka_unit_test(a_jpeg_cut_short_is_refused),
+        cmocka_unit_test(pixels_that_no_byte_holds_are_refused),  cmocka_unit_test(a_white_picture_is_taken_however_few_its_bytes_are),
+        cmocka_unit_test(a_hundred_scans_are_taken_and_no_more),  cmocka_unit_test(png_pixels_are_where_they_belong),
+        cmocka_unit_test(pixels_are_no_more_than_a_file_pays_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

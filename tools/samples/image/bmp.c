@@ -53,7 +53,7 @@ static bool read_header(struct bmp *bmp, uint32_t header, struct image *image, s
     bmp->palette_step = 4;
     if (compression != 0 && compression != 3)
         return failure_set(failure, STATUS_INPUT, "it is a compressed BMP picture (kind %u); save it without compression", compression);
-    if (width < 0 || !image_allocate(image, (uint64_t)width, (uint64_t)(height < 0 ? -height : height), failure))
+    if (width < 0 || !image_allocate(image, (uint64_t)width, (uint64_t)(height < 0 ? -height : height), bmp->size, failure))
         return width < 0 ? wrong(failure, "its width is negative") : false;
     size_t at = 14 + (size_t)header + (compression == 3 && header == 40 ? 12 : 0);
     return read_masks(bmp, compression, failure) && (at <= bmp->size || wrong(failure, "it ends within its header")) &&
@@ -66,7 +66,8 @@ static bool read_old_header(struct bmp *bmp, struct image *image, struct failure
     bmp->bits = get16(p + 10);
     bmp->upside_down = true;
     bmp->palette_step = 3;
-    return image_allocate(image, get16(p + 4), get16(p + 6), failure) && read_masks(bmp, 0, failure) && read_palette(bmp, 26, 0, failure);
+    return image_allocate(image, get16(p + 4), get16(p + 6), bmp->size, failure) && read_masks(bmp, 0, failure) &&
+           read_palette(bmp, 26, 0, failure);
 }
 
 /* The bits of `mask` in `value`, stretched to 0..255. */

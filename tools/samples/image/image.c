@@ -32,10 +32,19 @@ bool image_name(const char *name) {
     return false;
 }
 
-bool image_allocate(struct image *image, uint64_t width, uint64_t height, struct failure *failure) {
+/* PNG writes 8,000 pixels of one color in a byte. Any picture of 7680 x 4320 has room, and one as large as JPEG writes white. */
+static bool file_holds(uint64_t pixels, size_t file) {
+    const uint64_t least = 1 << 25, each = 512;
+    return pixels <= least || (pixels - least) / each < file;
+}
+
+bool image_allocate(struct image *image, uint64_t width, uint64_t height, size_t file, struct failure *failure) {
     if (width < 1 || height < 1 || width > IMAGE_SIDE_MOST || height > IMAGE_SIDE_MOST || width * height > IMAGE_PIXELS_MOST)
         return failure_set(failure, STATUS_INPUT, "its size is %llu x %llu; each side may be 1 to %d, and all pixels together %d",
                            (unsigned long long)width, (unsigned long long)height, IMAGE_SIDE_MOST, IMAGE_PIXELS_MOST);
+    if (!file_holds(width * height, file))
+        return failure_set(failure, STATUS_INPUT, "its %llu x %llu pixels are too many for a file of %zu bytes", (unsigned long long)width,
+                           (unsigned long long)height, file);
     size_t bytes = (size_t)width * (size_t)height * 3;
     image->width = (uint32_t)width;
     image->height = (uint32_t)height;

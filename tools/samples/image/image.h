@@ -18,8 +18,8 @@ struct image {
 bool image_read(const char *path, struct image *image, struct failure *failure);
 void image_free(struct image *image);
 
-/* For the decoders: checks the size and allocates rgb. */
-bool image_allocate(struct image *image, uint64_t width, uint64_t height, struct failure *failure);
+/* For the decoders: checks the size, also beside the bytes of the file, and allocates rgb. */
+bool image_allocate(struct image *image, uint64_t width, uint64_t height, size_t file, struct failure *failure);
 
 /* The decoders: `bytes` is a whole file of their kind. Where they fail, image->rgb is NULL or to be freed by the caller. */
 bool image_decode_pnm(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure);

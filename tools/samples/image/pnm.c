@@ -68,5 +68,5 @@ bool image_decode_pnm(const uint8_t *bytes, size_t size, struct image *image, st
     if (most < 1 || most > 65535) return wrong(failure, "its maximum is not 1 to 65535");
     if (!text && (reader.at == reader.end || !isspace(*reader.at++)))
         return wrong(failure, "no white space stands between the header and the pixels");
-    return image_allocate(image, width, height, failure) && read_pixels(&reader, text, color, most, image, failure);
+    return image_allocate(image, width, height, size, failure) && read_pixels(&reader, text, color, most, image, failure);
 }

@@ -157,7 +157,7 @@ static bool shrink(const struct image *image, struct image *small, struct failur
     uint32_t longer = image->width > image->height ? image->width : image->height;
     uint64_t width = longer > PICTURE_SIDE ? ((uint64_t)image->width * PICTURE_SIDE + longer - 1) / longer : image->width;
     uint64_t height = longer > PICTURE_SIDE ? ((uint64_t)image->height * PICTURE_SIDE + longer - 1) / longer : image->height;
-    if (!image_allocate(small, width, height, failure)) return false;
+    if (!image_allocate(small, width, height, SIZE_MAX, failure)) return false;
     for (uint64_t i = 0; i < width * height; i++) {
         uint64_t x0 = i % width * image->width / width, x1 = (i % width + 1) * image->width / width;
         uint64_t y0 = i / width * image->height / height, y1 = (i / width + 1) * image->height / height, sum[3] = {0};

@@ -68,7 +68,7 @@ static bool turn(struct image *image, unsigned orientation, struct failure *fail
     struct image turned = {0};
     uint32_t w = image->width, h = image->height;
     if (orientation == 1) return true;
-    if (!image_allocate(&turned, orientation > 4 ? h : w, orientation > 4 ? w : h, failure)) return false;
+    if (!image_allocate(&turned, orientation > 4 ? h : w, orientation > 4 ? w : h, SIZE_MAX, failure)) return false;
     for (uint32_t y = 0; y < h; y++) {
         for (uint32_t x = 0; x < w; x++) {
             uint32_t flip_x = w - 1 - x, flip_y = h - 1 - y;
@@ -140,7 +140,7 @@ static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t s
     bool cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
     jpeg->out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     if (!can_hold(jpeg, size, decoder->failure)) return false;
-    if (!image_allocate(decoder->image, jpeg->image_width, jpeg->image_height, decoder->failure)) return false;
+    if (!image_allocate(decoder->image, jpeg->image_width, jpeg->image_height, size, decoder->failure)) return false;
     if (cmyk && !(decoder->row = malloc((size_t)jpeg->image_width * 4)))
         return failure_memory(decoder->failure, (size_t)jpeg->image_width * 4);
     jpeg_start_decompress(jpeg);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct reader {
-    const uint8_t *at, *end;
+    const uint8_t *start, *at, *end;
     struct image *image;
     struct failure *failure;
     png_structp png;
@@ -63,7 +63,7 @@ static bool read_picture(struct reader *reader) {
     png_set_read_fn(reader->png, reader, read_bytes);
     png_read_info(reader->png, reader->info);
     if (!image_allocate(image, png_get_image_width(reader->png, reader->info), png_get_image_height(reader->png, reader->info),
-                        reader->failure))
+                        (size_t)(reader->end - reader->start), reader->failure))
         return false;
     to_rgb(reader->png);
     png_read_update_info(reader->png, reader->info);
@@ -84,7 +84,7 @@ static bool read_guarded(struct reader *reader) {
 }
 
 bool image_decode_png(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure) {
-    struct reader reader = {.at = bytes, .end = bytes + size, .image = image, .failure = failure};
+    struct reader reader = {.at = bytes, .start = bytes, .end = bytes + size, .image = image, .failure = failure};
     reader.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reader, stop, warn, &reader, take, give);
     if (!reader.png) return failure_memory(failure, sizeof reader);
     reader.info = png_create_info_struct(reader.png);
