@@ -17,8 +17,8 @@
  *
  * Threads: a model is immutable once open and may be shared by any number of sessions on any threads. A session belongs to one caller at a
  * time; two need two arenas.
- * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads. Where a float is a NaN,
- * it is one everywhere, but its bits may differ.
+ * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads. They round to nearest and
+ * keep subnormal numbers, unlike where gcc links with -ffast-math. A float that is a NaN is one everywhere, but its bits may differ.
  * Capacities: each pointer to a caller's memory comes with how much there is, in elements or bytes. Less than is needed is refused before
  * anything is written; more is fine.
  * Defaults: 0 and NULL mean the default, everywhere.
@@ -486,9 +486,9 @@ uint32_t morsel_version_number(void);
 /* The features of this CPU that the library has kernels for (enum morsel_cpu). */
 uint32_t morsel_cpu_features(void);
 
-/* Has each kernel that this CPU would use compute a known answer, for who compiled the library in a way of his own. NULL: all are right.
- * Else the kind of step, as in struct morsel_step, whose kernel is not: then a compiler or its options changed the arithmetic. It takes
- * `cpu_mask` as struct morsel_options does, less than a millisecond, and stack. A program that does not call it has none of it. */
+/* Has each kernel that this CPU would use compute a known answer. NULL: all are right. Else the kind of step, as in struct morsel_step,
+ * whose kernel is not: compiler, options or the thread's rounding changed arithmetic. It takes `cpu_mask` as struct morsel_options does,
+ * less than a millisecond, and stack. A program that does not call it has none of it. */
 const char *morsel_selftest(uint32_t cpu_mask);
 
 #if defined(__GNUC__)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The self-test names the kind whose kernel is wrong, whichever slot it stands in, whoever's kernel it is. */
+#include <fenv.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include "core/morsel.h"
 #include "core/selftest.h"
 #include "kernels/reference/reference.h"
+#include "tests/unit/support/skip.h"
 
 /* The slots of struct morsel_kernels in order, by the kind of steps that has them. */
 static const char *const slot_kinds[] = {
@@ -97,12 +99,60 @@ static void one_bit_of_one_result_is_seen(void **state) {
     assert_string_equal(morsel_selftest_of(&kernels), "softmax");
 }
 
+/* --- Threads that compute in another way than C begins with: answers of floats are others then */
+
+static void a_thread_that_rounds_otherwise_is_told(void **state) {
+    (void)state;
+    static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    for (int i = 0; i < 3; i++)
+        for (int plain = 0; plain < 2; plain++) {
+            assert_int_equal(fesetround(modes[i]), 0);
+            const char *found = morsel_selftest(plain ? MORSEL_CPU_C : MORSEL_CPU_ALL);
+            assert_int_equal(fesetround(FE_TONEAREST), 0);
+            assert_non_null(found);
+        }
+}
+
+#if defined(__SSE2__) && defined(__SSE2_MATH__)
+#define FLUSH_BOTH 0x8040u
+static uint32_t flush(uint32_t bits) {
+    uint32_t before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(bits);
+    return before;
+}
+#elif defined(__aarch64__)
+#define FLUSH_BOTH (1u << 24)
+static uint32_t flush(uint32_t bits) {
+    uint64_t before, now = bits;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    __asm__ volatile("msr fpcr, %0" ::"r"(now));
+    return (uint32_t)before;
+}
+#endif
+
+static void a_thread_that_flushes_subnormal_numbers_is_told(void **state) {
+    (void)state;
+#ifdef FLUSH_BOTH
+    for (int plain = 0; plain < 2; plain++) {
+        uint32_t before = flush(0);
+        flush(before | FLUSH_BOTH);
+        const char *found = morsel_selftest(plain ? MORSEL_CPU_C : MORSEL_CPU_ALL);
+        flush(before);
+        assert_non_null(found);
+    }
+#else
+    skip_because("this machine has no such mode");
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_set_is_right),
         cmocka_unit_test(the_answers_are_those_of_the_reference),
         cmocka_unit_test(a_slot_that_computes_nothing_is_named),
         cmocka_unit_test(one_bit_of_one_result_is_seen),
+        cmocka_unit_test(a_thread_that_rounds_otherwise_is_told),
+        cmocka_unit_test(a_thread_that_flushes_subnormal_numbers_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
