@@ -87,6 +87,15 @@ static enum onnx_type output_type(const struct onnx_node *node, const struct onn
     }
 }
 
+/* A type that is none would leave the output to what the file declares it to be. */
+static bool check_type(struct onnx_context *c, const struct onnx_operator *op) {
+    const bool chooses = op->type == GIVES_QUANTIZED || op->type == GIVES_DEQUANTIZED;
+    const char *name = chooses ? "output_dtype" : "to";
+    const int64_t asked = onnx_attribute_int(c->node, name, 0);
+    if ((!chooses && op->type != GIVES_TO) || (chooses && !asked) || known_type(asked)) return true;
+    return onnx_bad(c, "attribute '%s' is %lld, which is no type", name, (long long)asked);
+}
+
 static bool check_counts(struct onnx_context *c, const struct onnx_operator *op) {
     const struct onnx_node *node = c->node;
     if (node->opset < op->since)
@@ -140,7 +149,7 @@ static void forget_outputs(struct onnx_node *node) {
 /* False: the node is malformed. */
 static bool infer_known(struct onnx_context *c, const struct onnx_operator *op) {
     struct onnx_node *node = c->node;
-    if (!check_counts(c, op) || !onnx_check_attributes(c) || !check_lists(c, op)) return false;
+    if (!check_counts(c, op) || !onnx_check_attributes(c) || !check_lists(c, op) || !check_type(c, op)) return false;
     for (int i = 0; i < node->output_count; i++) onnx_out_type(c, i, output_type(node, op));
     if (!inputs_known(node)) return true;
     if (!op->infer(c)) return false;
