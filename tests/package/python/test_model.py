@@ -181,6 +181,19 @@ class Lives(unittest.TestCase):
             litter = [np.full(seen.base.size, 255, np.uint8) for _ in range(64)]
             self.assertEqual(seen.tobytes(), want)
 
+    def test_a_session_outlives_what_becomes_of_its_model(self):
+        with open(SHIPPED, "rb") as file:
+            blob = file.read()
+        model = morsel.Model(blob)
+        session = morsel.Session(model)
+        x = np.ones((1, 3, 32, 32), np.float32)
+        before = session.run(x)[0]
+        morsel.Model.__init__(model, blob)  # another one takes the object's place
+        gc.collect()
+        used = [bytearray(len(blob) + i) for i in range(8)]  # what was let go would be written over
+        np.testing.assert_array_equal(before, session.run(x)[0])
+        self.assertEqual(len(used), 8)
+
     def test_the_bytes_of_a_model_may_change_behind_it(self):
         with open(SHIPPED, "rb") as file:
             data = bytearray(file.read())

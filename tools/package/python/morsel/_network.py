@@ -277,6 +277,7 @@ class Session:
                 raise ValueError(f"there are no kernels of the name '{cpu}'")
             options.cpu_mask = mask.value
         self.model = model
+        self._keeps = model._model, model._blob  # what C points at, whatever becomes of the model
         self._turn = _Turn()
         self._arena = _arena_of(model, threads)
         self._scratch = arrays.aligned(0)
