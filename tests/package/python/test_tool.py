@@ -4,6 +4,7 @@ import html
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -47,6 +48,25 @@ class Bytes(unittest.TestCase):
         options = ("--strip", "--no-streaming", "--shape", "input=2,3,32,32", "--output-node", "output", "--batch", "2")
         self.assertEqual(morsel.convert(onnx, strip=True, streaming=False, shapes={"input": (2, 3, 32, 32)}, output_nodes="output", batch=2),
                          by_tool("convert", onnx, *options))
+
+    def test_a_path_is_no_option(self):
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                shutil.copy(at("models/cifar10/network.onnx"), "--strip")
+                blob = morsel.convert("--strip")
+                with open("-o", "wb") as file:
+                    file.write(blob)
+                edited = morsel.edit("-o", metadata={"a": 1})
+            finally:
+                os.chdir(before)
+        self.assertEqual(morsel.Model(blob).inputs[0].name, "input")
+        self.assertEqual(morsel.Model(edited).metadata, {"a": "1"})
+
+    def test_a_key_of_metadata_stays_one(self):
+        with self.assertRaisesRegex(ValueError, "'a=b'"):
+            morsel.edit(SHIPPED, metadata={"a=b": "c"})
 
     def test_an_edited_blob_is_the_tools(self):
         want = by_tool("edit", SHIPPED, "--set", "version=3", "--labels", "")

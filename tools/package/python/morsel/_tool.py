@@ -73,6 +73,12 @@ def tool(verb: str, *words: Any, progress: Progress | None = None) -> Dict[str, 
     return report
 
 
+def _path(path: Path) -> str:
+    """No path is read as an option."""
+    given = str(os.fspath(path))
+    return os.path.join(os.curdir, given) if given.startswith("-") else given
+
+
 class _Files:
     """What a verb reads and writes, in a folder for it alone."""
 
@@ -97,10 +103,10 @@ class _Files:
             network = network.SerializeToString()
         if isinstance(network, (bytes, bytearray, memoryview)):
             return self.written("network.onnx", network)
-        return str(os.fspath(network))
+        return _path(network)
 
     def blob(self, blob: Any) -> str:
-        return self.written("network.morsel", blob) if isinstance(blob, (bytes, bytearray, memoryview)) else str(os.fspath(blob))
+        return self.written("network.morsel", blob) if isinstance(blob, (bytes, bytearray, memoryview)) else _path(blob)
 
     def json(self, name: str, value: Any) -> str:
         return self.written(name, json.dumps(value).encode())
@@ -145,6 +151,8 @@ def _beside(files: _Files, *, picture: Rule, labels: Labels, text: Path | None, 
     if text is not None:
         words += ["--text", os.fspath(text)]
     for key, value in (metadata or {}).items():
+        if "=" in key:
+            raise ValueError(f"a key of metadata holds no '=', as {key!r} does")
         words += ["--set", f"{key}={'' if value is None else value}"]
     return words
 
