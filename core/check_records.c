@@ -114,9 +114,10 @@ static int size_fits(const struct morsel_blob_picture *p, uint32_t height, uint3
     return mode == MORSEL_RESIZE_NONE || (p->resize_height == height && p->resize_width == width);
 }
 
-/* Each bit is one that this library knows, and that goes with the mode. */
-static int resize_fits(const struct morsel_blob_picture *p) {
+/* Each bit is one that this version of the format has, and that goes with the mode. */
+static int resize_fits(const struct morsel_blob_picture *p, uint32_t version) {
     uint32_t mode = morsel_resize_mode(p);
+    if (version < 2 && p->resize > MORSEL_RESIZE_SHORT_SIDE) return 0;
     if (mode > MORSEL_RESIZE_LETTERBOX || morsel_resize_filter(p) > MORSEL_FILTER_NEAREST) return 0;
     return mode == MORSEL_RESIZE_LETTERBOX || p->resize < (mode == MORSEL_RESIZE_NONE ? 1 : MORSEL_RESIZE_CORNER);
 }
@@ -132,7 +133,7 @@ enum morsel_error morsel_check_picture(const struct morsel_check *c) {
     const struct morsel_blob_header *h = c->header;
     if (!h->picture.count) return MORSEL_OK;
     const struct morsel_blob_picture *p = morsel_blob_at(c->model, h->picture.offset);
-    if (p->input >= h->inputs.count || !resize_fits(p)) return MORSEL_ERR_PICTURE;
+    if (p->input >= h->inputs.count || !resize_fits(p, h->format_version)) return MORSEL_ERR_PICTURE;
     if (p->channels > MORSEL_CHANNELS_GRAY) return MORSEL_ERR_PICTURE;
     const struct morsel_blob_io *io = (const struct morsel_blob_io *)morsel_blob_at(c->model, h->inputs.offset) + p->input;
     const struct morsel_blob_tensor *t = &c->tensors[io->tensor];

@@ -276,6 +276,23 @@ static void filters_and_letterboxes_are_those_there_are(void **state) {
         }
 }
 
+/* What only version 2 has: readers of version 1 do not know it. */
+static void version_1_has_neither_letterboxes_nor_filters(void **state) {
+    (void)state;
+    static const uint32_t later[] = {MORSEL_RESIZE_LETTERBOX, MORSEL_RESIZE_EXACT | MORSEL_FILTER_LINEAR << MORSEL_RESIZE_FILTER_SHIFT,
+                                     MORSEL_RESIZE_SHORT_SIDE | MORSEL_FILTER_NEAREST << MORSEL_RESIZE_FILTER_SHIFT};
+    for (uint32_t version = 1; version <= 2; version++)
+        for (int i = 0; i < 4; i++) {
+            struct blob b = sample();
+            b.header->format_version = version;
+            b.picture->resize = i < 3 ? later[i] : MORSEL_RESIZE_SHORT_SIDE;
+            b.picture->resize_height = b.picture->resize_width = 4;
+            b.picture->crop_height = b.picture->crop_width = 0;
+            assert_int_equal(try_open(&b, MORSEL_SKIP_CHECKSUM), version == 2 || i == 3 ? MORSEL_OK : MORSEL_ERR_PICTURE);
+            free(b.bytes);
+        }
+}
+
 static enum morsel_error open_picture(enum morsel_type type, enum morsel_layout layout, uint32_t rank, const uint32_t *dims,
                                       uint32_t channels) {
     struct builder b;
@@ -368,6 +385,7 @@ int main(void) {
         cmocka_unit_test(shapes_of_channels_last_are_in_order),
         cmocka_unit_test(sides_of_pictures_have_limits),
         cmocka_unit_test(pictures_become_as_large_as_the_input),
+        cmocka_unit_test(version_1_has_neither_letterboxes_nor_filters),
         cmocka_unit_test(every_number_of_a_picture_rule_is_looked_at),
         cmocka_unit_test(filters_and_letterboxes_are_those_there_are),
         cmocka_unit_test(pictures_are_pixels_or_planes),
