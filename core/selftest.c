@@ -16,16 +16,15 @@
 
 struct trial {
     const struct morsel_kernels *kernels;
-#if MORSEL_OWN_KERNELS
-    struct morsel_kernels plain; /* plain C, for what those refuse */
-#endif
     union morsel_args args;
     struct morsel_channels channels;
     struct morsel_qparams type; /* of what is read and written */
     uint32_t seed, sum;
     _Alignas(MORSEL_ALIGNMENT) uint8_t x[INPUTS];
-    _Alignas(MORSEL_ALIGNMENT) uint8_t weights[WEIGHTS];
-    _Alignas(MORSEL_ALIGNMENT) float floats[FLOATS];
+    union { /* of a kind */
+        _Alignas(MORSEL_ALIGNMENT) uint8_t weights[WEIGHTS];
+        _Alignas(MORSEL_ALIGNMENT) float floats[FLOATS];
+    };
     int32_t bias[CHANNELS], weight_sum[CHANNELS];
     float multiplier[CHANNELS];
     _Alignas(MORSEL_ALIGNMENT) uint8_t y[FLOATS * sizeof(float)];
@@ -39,12 +38,20 @@ static uint32_t next(struct trial *t) {
     return t->seed = t->seed * 1664525u + 1013904223u;
 }
 
-static void make_values(struct trial *t) {
+#define BIT(kind) (1u << MORSEL_STEP_##kind)
+#define WEIGHED (BIT(CONV) | BIT(DEPTHWISE) | BIT(FC) | BIT(LUT) | BIT(CAST)) /* the others have floats */
+
+/* The same ones for all kinds. */
+static void make_values(struct trial *t, uint32_t bit) {
     uint32_t flip = t->kernels->store_flip;
+    t->seed = 18;
     for (int i = 0; i < INPUTS; i++) t->x[i] = (uint8_t)(next(t) >> 24 ^ flip);
     for (int i = 0; i < WEIGHTS; i++) t->weights[i] = (uint8_t)(i % 4 == 3 ? 0 : next(t) >> 24);
-    for (int i = 0; i < FLOATS; i++) t->floats[i] = (float)((int32_t)next(t) >> 8) * 0x1p-21f; /* -4..4, in as many bits as a float has */
-    memcpy(&t->floats[SUBNORMAL], &(uint32_t){0x00345678}, sizeof *t->floats);                 /* 0 where a thread flushes those */
+    for (int i = 0; i < FLOATS; i++) {
+        float value = (float)((int32_t)next(t) >> 8) * 0x1p-21f; /* -4..4, in as many bits as a float has */
+        if (i == SUBNORMAL) memcpy(&value, &(uint32_t){0x00345678}, sizeof value); /* 0 where a thread flushes those */
+        if (!(bit & WEIGHED)) t->floats[i] = value;
+    }
     for (int i = 0; i < CHANNELS; i++) {
         t->bias[i] = (int32_t)next(t) >> 20;
         t->multiplier[i] = (float)(next(t) >> 9 | 1 << 23) * 0x1p-32f;
@@ -159,10 +166,23 @@ static void set_ends(struct trial *t, void *args) {
 }
 
 #if MORSEL_OWN_KERNELS
+typedef void any_fn(void);
+
+/* What plain C has at that place of the table. */
+static any_fn *plain_at(size_t place) {
+    struct morsel_kernels plain;
+    any_fn *fn;
+    morsel_kinds_kernels(&plain, 0);
+    memcpy(&fn, (const uint8_t *)&plain + place, sizeof fn);
+    return fn;
+}
+
 static int takes(morsel_refusal_fn *refusal, const void *args) {
     return !refusal || !refusal(args);
 }
-#define TAKEN(t, slot, args) (takes((t)->kernels->refusals.slot, args) ? (t)->kernels->slot : (t)->plain.slot)
+#define TAKEN(t, slot, args) \
+    (takes((t)->kernels->refusals.slot, args) ? (t)->kernels->slot \
+                                              : (__typeof__((t)->kernels->slot))plain_at(offsetof(struct morsel_kernels, slot)))
 #else
 #define TAKEN(t, slot, args) ((t)->kernels->slot) /* plain C refuses nothing */
 #endif
@@ -319,7 +339,6 @@ static void try_places(struct trial *t, uint32_t kind) {
     }
 }
 
-#define BIT(kind) (1u << MORSEL_STEP_##kind)
 #define WINDOWS (BIT(CONV) | BIT(DEPTHWISE) | BIT(FLOAT_CONV) | BIT(AVERAGE_POOL) | BIT(MAX_POOL))
 #define PRODUCTS (BIT(FC) | BIT(MATMUL) | BIT(FLOAT_MATMUL))
 #define LINES (BIT(MEAN) | BIT(SOFTMAX) | BIT(LAYER_NORM) | BIT(RESIZE))
@@ -356,14 +375,10 @@ static const uint32_t answers[MORSEL_STEP_KIND_COUNT] = {
 const char *morsel_selftest_of(const struct morsel_kernels *kernels) {
     struct trial t;
     t.kernels = kernels;
-#if MORSEL_OWN_KERNELS
-    morsel_kinds_kernels(&t.plain, 0);
-#endif
-    t.seed = 18;
-    make_values(&t);
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {
         if (!answers[kind] || !morsel_kinds[kind]) continue;
         uint32_t op = 0, most = 1;
+        make_values(&t, 1u << kind);
         if (kind == MORSEL_STEP_BINARY) op = MORSEL_BINARY_QADD, most = MORSEL_BINARY_OP_COUNT;
         if (kind == MORSEL_STEP_UNARY) most = MORSEL_UNARY_OP_COUNT;
         for (t.sum = 2166136261u; op < most; op++) try_kind(&t, kind, op);
