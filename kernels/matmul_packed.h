@@ -4,6 +4,7 @@
  * and its zero point becomes theirs. The file that includes this says how sixteen columns of four rows are packed:
  *
  *     pack_quad(to, rows, flip)    to[c][k] = rows[k][c] ^ flip, 16 x 4
+ *     sum_quad(sum, w)             sum[c] += the four of w[c]
  *     sum_bytes(x, n, flip)        of x[i] ^ flip
  *     FC_TAKES_ZERO                whether the kernel takes weights with a zero point. If not, and there is one, it gives sums as floats:
  *                                  of 512 products of 255 * 128, they are exact. What the zero point adds is then a number for each row.
@@ -15,12 +16,21 @@
 
 #include <string.h>
 
-#define PACKED_BYTES 8192u /* of weights: up to 512 inputs with sixteen columns */
-#define PACKED_RESULTS 512u
-#define PACKED_BLOCKS 8u
-#define PACKED_STACK 2048u /* the same where there is no room: up to 128 inputs */
+/* Bytes of weights, results, blocks of sixteen columns. */
+struct packed_size {
+    uint16_t bytes, results, blocks;
+};
+
+#define PACKED_BYTES 8192u /* up to 512 inputs with sixteen columns */
+#define PACKED_STACK 1024u /* the same where there is no room: up to 64 inputs */
 #define PACKED_STACK_RESULTS 64u
 #define PACKED_STACK_BLOCKS 1u
+
+/* The first one that fits the room, else the last one. */
+static const struct packed_size packed_sizes[] = {{PACKED_BYTES, 512, 8},
+                                                  {4096, 256, 2},
+                                                  {2048, 64, 1},
+                                                  {PACKED_STACK, PACKED_STACK_RESULTS, PACKED_STACK_BLOCKS}};
 
 _Static_assert(255 * 128 * (PACKED_BYTES / 16) < 1 << 24, "exact in float");
 
@@ -34,31 +44,40 @@ struct packed_by {
 struct packed {
     int8_t *weights;
     uint8_t *results;
-    int32_t *bias, *sum, *zero;
-    float *multiplier, *ones;
+    int32_t *bias, *sum, *zero; /* `zero`: where the kernel takes it */
+    float *multiplier;
     uint32_t bytes, most_results, blocks;
     struct morsel_room room; /* what is left of it */
 };
 
-/* Their memory: bytes of weights, results, and five constants of each column. */
-#define PACKED_MEMORY(bytes, results, blocks) ((bytes) + (results)*4 + (blocks)*16 * 5 * 4)
+/* Their memory: bytes of weights, results, and constants of each column. */
+#define PACKED_MEMORY(bytes, results, blocks) ((bytes) + (results)*4 + (blocks)*16 * (FC_TAKES_ZERO ? 4 : 3) * 4)
 
-static void packed_in(struct packed *p, uint8_t *memory, uint32_t bytes, uint32_t results, uint32_t blocks) {
+static uint32_t packed_memory(const struct packed_size *s) {
+    return PACKED_MEMORY(s->bytes, s->results, s->blocks);
+}
+
+static const struct packed_size *packed_size(uint32_t room) {
+    const struct packed_size *s = packed_sizes;
+    while (s->bytes > PACKED_STACK && packed_memory(s) > room) s++;
+    return s;
+}
+
+static void packed_in(struct packed *p, uint8_t *memory, const struct packed_size *s) {
     p->weights = (int8_t *)memory;
-    p->results = memory + bytes;
-    p->bias = (int32_t *)(void *)(p->results + 4 * results);
-    p->sum = p->bias + 16 * blocks;
-    p->zero = p->sum + 16 * blocks;
-    p->multiplier = (float *)(void *)(p->zero + 16 * blocks);
-    p->ones = p->multiplier + 16 * blocks;
-    p->bytes = bytes;
-    p->most_results = results;
-    p->blocks = blocks;
+    p->results = memory + s->bytes;
+    p->bias = (int32_t *)(void *)(p->results + 4 * s->results);
+    p->sum = p->bias + 16 * s->blocks;
+    p->multiplier = (float *)(void *)(p->sum + 16 * s->blocks);
+    p->zero = FC_TAKES_ZERO ? (int32_t *)(void *)(p->multiplier + 16 * s->blocks) : NULL;
+    p->bytes = s->bytes;
+    p->most_results = s->results;
+    p->blocks = s->blocks;
 }
 
 /* Sixteen columns, or n of them, from b on. What is missing is `zero`, which adds nothing. */
-static void pack_block(int8_t *to, int32_t *sum, const uint8_t *b, uint32_t inner, uint32_t columns, uint32_t n, uint8_t flip,
-                       int8_t zero) {
+static __attribute__((noinline)) void pack_block(int8_t *to, int32_t *sum, const uint8_t *b, uint32_t inner, uint32_t columns, uint32_t n,
+                                                 uint8_t flip, int8_t zero) {
     uint8_t some[4][16];
     const uint8_t *rows[4];
     memset(some, (uint8_t)zero ^ flip, sizeof some);
@@ -71,17 +90,24 @@ static void pack_block(int8_t *to, int32_t *sum, const uint8_t *b, uint32_t inne
             if (k + i >= inner) memset(some[i], (uint8_t)zero ^ flip, 16);
         }
         pack_quad((uint8_t *)to, rows, flip);
-        for (uint32_t c = 0; c < 16; c++) sum[c] += to[4 * c] + to[4 * c + 1] + to[4 * c + 2] + to[4 * c + 3];
+        sum_quad(sum, to);
     }
 }
 
+/* Whether sums are asked for, by multipliers of 1, and all else is done here. */
+static int is_apart(int32_t zero) {
+    return zero && !FC_TAKES_ZERO;
+}
+
 /* A row's sums, which lack what the zero point adds: -zero * the sum of the row's integers. */
-static void store_apart(const struct morsel_matmul_args *a, const struct packed *p, const uint8_t *x, const float *sums, uint32_t outputs,
-                        int32_t zero, uint8_t *to) {
-    const struct morsel_channels constants = {.bias = p->bias, .multiplier = p->multiplier};
+static __attribute__((noinline)) void store_apart(const struct morsel_matmul_args *a, const struct packed *p, const uint8_t *x,
+                                                  const float *sums, uint32_t outputs, int32_t zero, uint8_t *to) {
+    float multiplier[16];
+    const struct morsel_channels constants = {.bias = p->bias, .multiplier = multiplier};
     const int32_t row = (int32_t)sum_bytes(x, a->inner, (uint8_t)a->a.qparams.sign_flip) - (int32_t)a->inner * a->a.qparams.zero;
     struct morsel_output y = a->y;
     y.data = to;
+    for (uint32_t o = 0; o < 16; o++) multiplier[o] = a->multiplier;
     for (uint32_t c = 0; c < outputs; c += 16) {
         uint32_t whole[16], n = outputs - c < 16 ? outputs - c : 16;
         float some[16] = {0};
@@ -102,10 +128,9 @@ static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, co
     args.room = p->room;
     if (by->in_place && by->in_place(&args, a->columns)) return;
     args.y.data = p->results;
-    const int apart = zero && !FC_TAKES_ZERO;
+    const int apart = is_apart(zero);
     if (apart) {
         args.channels.weight_zero = NULL;
-        args.channels.multiplier = p->ones;
         args.y.qparams = (struct morsel_qparams){1, 0, 0, 1, 0};
         args.y.float_min = -FLT_MAX, args.y.float_max = FLT_MAX;
     }
@@ -149,26 +174,21 @@ static const char *packed_refusal(const struct morsel_matmul_args *a) {
 }
 
 static int packs(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    const uint32_t bytes = a->room.bytes < PACKED_MEMORY(PACKED_BYTES, PACKED_RESULTS, PACKED_BLOCKS) ? PACKED_STACK : PACKED_BYTES;
-    return a->inner <= bytes / 16 && a->rows >= 4 && end - begin >= 4;
+    return a->inner <= packed_size(a->room.bytes)->bytes / 16u && a->rows >= 4 && end - begin >= 4;
 }
 
 static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, const struct packed_by *by) {
     _Alignas(64) uint8_t stack[PACKED_MEMORY(PACKED_STACK, PACKED_STACK_RESULTS, PACKED_STACK_BLOCKS)];
-    const uint32_t wanted = PACKED_MEMORY(PACKED_BYTES, PACKED_RESULTS, PACKED_BLOCKS);
+    const struct packed_size *size = packed_size(a->room.bytes);
+    const uint32_t lent = size->bytes > PACKED_STACK ? packed_memory(size) : 0;
     struct packed p = {.room = a->room};
-    if (a->room.bytes >= wanted) {
-        packed_in(&p, a->room.data, PACKED_BYTES, PACKED_RESULTS, PACKED_BLOCKS);
-        p.room.data += wanted;
-        p.room.bytes -= wanted;
-    } else {
-        packed_in(&p, stack, PACKED_STACK, PACKED_STACK_RESULTS, PACKED_STACK_BLOCKS);
-    }
+    packed_in(&p, lent ? a->room.data : stack, size);
+    if (lent) p.room.data += lent, p.room.bytes -= lent;
+    const int32_t zero = a->b.qparams.zero - 128;
     for (uint32_t c = 0; c < p.blocks * 16; c++) {
         p.bias[c] = 0;
-        p.zero[c] = a->b.qparams.zero - 128;
-        p.multiplier[c] = a->multiplier;
-        p.ones[c] = 1;
+        p.multiplier[c] = is_apart(zero) ? 1 : a->multiplier;
+        if (FC_TAKES_ZERO) p.zero[c] = zero;
     }
     for (uint32_t n; begin < end; begin += n) {
         uint32_t batch = begin / a->rows, row = begin % a->rows;

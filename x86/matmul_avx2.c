@@ -16,6 +16,10 @@ MORSEL_INLINE void pack_quad(uint8_t *to, const uint8_t *const *rows, uint8_t fl
     _mm_storeu_si128((__m128i *)(void *)(to + 48), _mm_unpackhi_epi16(b, d));
 }
 
+static inline void sum_quad(int32_t *sum, const int8_t *w) {
+    for (uint32_t c = 0; c < 16; c++) sum[c] += w[4 * c] + w[4 * c + 1] + w[4 * c + 2] + w[4 * c + 3];
+}
+
 #define sum_bytes morsel_sum_bytes_avx2
 #define FC_TAKES_ZERO 1
 
