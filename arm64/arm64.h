@@ -18,7 +18,6 @@
 #define MORSEL_ROOM_LEAST 4096u  /* and at least */
 #define MORSEL_ROOM_PIXELS 8u    /* with fewer it does not pay */
 #define MORSEL_STRIP 16u
-#define MORSEL_RAW 64u /* channels of a span whose sums stay sums, at most */
 struct morsel_pairs {
     int32_t sums[MORSEL_STRIP][64];
     int32_t start[2 * MORSEL_SPAN];
@@ -65,10 +64,13 @@ int32_t morsel_sum_signed(const uint8_t *x, uint32_t n);
 void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, uint32_t channel, size_t first,
                               const float *lines, int32_t taps);
 
-/* Convolutions and matrix products in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
+/* Convolutions in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
                        struct morsel_pairs *room);
+/* The same for matrix products. Of short rows, which they always take, none goes to plain C and its frames. */
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room);
+int morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room);
+morsel_fc_fn morsel_fc_short_neon, morsel_fc_short_dotprod, morsel_fc_short_i8mm;
 
 morsel_conv_fn morsel_conv_rows_i8mm;
 morsel_fc_fn morsel_fc_blocks_i8mm;

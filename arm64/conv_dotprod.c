@@ -133,7 +133,7 @@ static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, 
 }
 
 /* One pixel. */
-static void tile_one(const struct morsel_tile *t) {
+static __attribute__((noinline)) void tile_one(const struct morsel_tile *t) {
     const int8_t *w = t->weights;
     int32_t room[64];
     size_t step;
@@ -145,7 +145,7 @@ static void tile_one(const struct morsel_tile *t) {
 }
 
 /* From channel c on: tiles and blocks that are not whole, and results that are not bytes. */
-static void tile_part(const struct morsel_tile *t, uint32_t c) {
+static __attribute__((noinline)) void tile_part(const struct morsel_tile *t, uint32_t c) {
     const int8_t *w = t->weights + (size_t)c * t->segments * t->depth;
     for (; c < t->channels; c += 16) {
         struct sums s = start_tile(t, c);
@@ -272,7 +272,7 @@ static void dense(const struct morsel_tile *t, uint32_t channels) {
 }
 
 /* What dense() and morsel_eights_dotprod() leave, tile by tile from tile `from` on: channels up to `whole` in blocks, then the others. */
-static void rest(const struct morsel_tile *t, uint32_t channel, uint32_t whole, uint32_t from) {
+static __attribute__((noinline)) void rest(const struct morsel_tile *t, uint32_t channel, uint32_t whole, uint32_t from) {
     struct morsel_tile one = *t;
     const uint8_t *x[4];
     for (uint32_t p = 0; p < 4; p++) x[p] = t->x[p] + from * t->x_step;
@@ -305,6 +305,10 @@ void morsel_tile_dotprod(const struct morsel_tile *t) {
 
 void morsel_conv_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     morsel_conv_tiles(a, rows, y, n, morsel_tile_dotprod, NULL);
+}
+
+void morsel_fc_short_dotprod(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    morsel_fc_short_tiles(a, begin, end, morsel_tile_dotprod, NULL);
 }
 
 void morsel_fc_blocks_dotprod(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {

@@ -238,7 +238,7 @@ static __attribute__((noinline)) void half_block(const struct morsel_tile *t, si
     put_half(t, a, b, y, t->channels - c);
 }
 
-static void run(const struct morsel_tile *t) {
+static __attribute__((noinline)) void run(const struct morsel_tile *t) {
     const struct morsel_requant f = t->span->requant;
     const struct morsel_tile u = *t;
     size_t at = 0;
@@ -308,7 +308,7 @@ static int fill_room(const struct morsel_tile *t) {
 
 static void tile_i8mm(const struct morsel_tile *t) {
     struct morsel_span *span = t->span;
-    if (!span->ready) span->ready = fill_room(t) ? 2 : 1;
+    if (!span->ready) span->ready = t->room && fill_room(t) ? 2 : 1;
     if (span->ready == 1 || (t->pixels == 1 && t->ended && !t->begun)) morsel_tile_dotprod(t);
     else run(t);
 }
@@ -324,12 +324,17 @@ static struct morsel_pairs *pairs_in(const struct morsel_room *room) {
 
 void morsel_conv_rows_i8mm(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     struct morsel_pairs *pairs = a->channels.weight_zero ? NULL : pairs_in(&a->room);
-    if (pairs) morsel_conv_tiles(a, rows, y, n, tile_i8mm, pairs);
-    else morsel_conv_rows_dotprod(a, rows, y, n);
+    morsel_conv_tiles(a, rows, y, n, tile_i8mm, pairs);
+}
+
+static __attribute__((noinline)) struct morsel_pairs *pairs_for(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    return a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks ? NULL : pairs_in(&a->room);
 }
 
 void morsel_fc_blocks_i8mm(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
-    struct morsel_pairs *pairs = a->channels.weight_zero || end - begin < MORSEL_ROOM_PIXELS * a->blocks ? NULL : pairs_in(&a->room);
-    if (pairs) morsel_fc_tiles(a, begin, end, tile_i8mm, pairs);
-    else morsel_fc_blocks_dotprod(a, begin, end);
+    morsel_fc_tiles(a, begin, end, tile_i8mm, pairs_for(a, begin, end));
+}
+
+void morsel_fc_short_i8mm(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {
+    morsel_fc_short_tiles(a, begin, end, tile_i8mm, pairs_for(a, begin, end));
 }

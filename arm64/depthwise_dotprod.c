@@ -384,18 +384,19 @@ static int has_zero(const struct morsel_conv_args *a, uint32_t c) {
     return any != 0;
 }
 
-/* Channels begin .. end of a span, whose weights have no zero points. */
-static void run_channels(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, uint32_t begin, uint32_t end,
-                         const struct morsel_span *span) {
-    uint32_t count = end - begin, whole = 0;
-    if (is_three(a) && span->requant.mode != MORSEL_REQUANT_RAW) whole = count % 8 ? count / 16 * 16 : count;
-    if (whole) run_three(a, rows, y, n, begin, begin + whole, span);
-    run_any(a, rows, y, n, begin + whole, end, span);
+/* Channels begin .. end of those from `first` on, which are a span. Their weights have no zero points. */
+static __attribute__((noinline)) void run_channels(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n,
+                                                   uint32_t begin, uint32_t end, uint32_t first) {
+    uint32_t count = end - begin, whole = 0, left = a->window.out_c - first;
+    struct morsel_span span;
+    morsel_span_prepare(&span, &a->channels, &a->x, &a->y, first, ((left < MORSEL_SPAN ? left : MORSEL_SPAN) + 15) / 16);
+    if (is_three(a) && span.requant.mode != MORSEL_REQUANT_RAW) whole = count % 8 ? count / 16 * 16 : count;
+    if (whole) run_three(a, rows, y, n, begin, begin + whole, &span);
+    run_any(a, rows, y, n, begin + whole, end, &span);
 }
 
 void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *win = &a->window;
-    struct morsel_span span;
     if (morsel_depthwise_refusal_dotprod(a)) {
         morsel_depthwise_rows_c(a, rows, y, n);
         return;
@@ -405,11 +406,7 @@ void morsel_depthwise_rows_dotprod(const struct morsel_conv_args *a, const uint8
         int zero = has_zero(a, c);
         for (next = c + 16; next < end && has_zero(a, next) == zero; next += 16) continue;
         if (next > end) next = end;
-        if (zero) {
-            morsel_depthwise_channels_neon(a, rows, y, n, c, next);
-            continue;
-        }
-        morsel_span_prepare(&span, &a->channels, &a->x, &a->y, first, (end - first + 15) / 16);
-        run_channels(a, rows, y, n, c, next, &span);
+        if (zero) morsel_depthwise_channels_neon(a, rows, y, n, c, next);
+        else run_channels(a, rows, y, n, c, next, first);
     }
 }

@@ -13,9 +13,11 @@ struct block {
     uint32_t c, n; /* channels c .. c + n, at most 16 */
     uint32_t taps;
     int pairs;
-    int8_t w[TAPS][16];
     int32_t start[16]; /* with zero points of weights: where sums begin, and the weights less those */
-    int16_t wide[TAPS][16];
+    union {
+        int8_t w[TAPS][16];
+        int16_t wide[TAPS][16];
+    };
     int8_t padding[16];
     const uint8_t *x[TAPS];
     uint8_t partial[TAPS][16];
@@ -39,14 +41,16 @@ static void prepare_block(struct block *b, const int8_t *w) {
     b->pairs = vmaxvq_u8(most) == 0;
 }
 
-/* The weights less their zero points. Those of rows that are missing are zero points, and weight_sum has them too. */
+/* The weights less their zero points, from the last one on: they take twice as many bytes. Those of rows that are missing are zero points,
+ * and weight_sum has them too. */
 static void take_zeros(struct block *b, const int32_t *start) {
     const struct morsel_conv_args *a = b->a;
     const int32_t shift = 128 - a->x.qparams.zero, stored = (int32_t)(a->window.kernel_w * ((a->window.kernel_h + 3) / 4) * 4);
-    for (uint32_t o = 0; o < 16; o++) {
-        int32_t zero = a->channels.weight_zero[b->c + o];
-        b->start[o] = (int32_t)((uint32_t)start[o] - (uint32_t)(shift * stored * zero));
-        for (uint32_t i = 0; i < b->taps; i++) b->wide[i][o] = (int16_t)(b->w[i][o] - zero);
+    const int32_t *zero = a->channels.weight_zero + b->c;
+    for (uint32_t o = 0; o < 16; o++) b->start[o] = (int32_t)((uint32_t)start[o] - (uint32_t)(shift * stored * zero[o]));
+    for (uint32_t i = b->taps * 16; i--;) {
+        const int8_t w = b->w[i / 16][i % 16];
+        b->wide[i / 16][i % 16] = (int16_t)(w - zero[i % 16]);
     }
     b->pairs = 0;
 }

@@ -36,13 +36,13 @@ static __attribute__((noinline)) void multiply(const struct morsel_matmul_args *
 }
 
 void morsel_matmul_rows_neon(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    multiply(a, begin, end, morsel_fc_blocks_neon);
+    multiply(a, begin, end, morsel_fc_short_neon);
 }
 
 void morsel_matmul_rows_dotprod(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    multiply(a, begin, end, morsel_fc_blocks_dotprod);
+    multiply(a, begin, end, morsel_fc_short_dotprod);
 }
 
 void morsel_matmul_rows_i8mm(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    multiply(a, begin, end, morsel_fc_blocks_i8mm);
+    multiply(a, begin, end, morsel_fc_short_i8mm);
 }

@@ -42,16 +42,22 @@ struct morsel_requant {
     uint32_t whole;     /* all 256 values allowed, stored signed */
 };
 
-/* A span: the constants of up to 128 channels, eight channel blocks, prepared together. */
-#define MORSEL_SPAN 128u
+/* A span: the constants of up to 64 channels, four channel blocks, prepared together. */
+#define MORSEL_SPAN 64u
+#define MORSEL_RAW (MORSEL_SPAN / 2) /* channels of a span whose sums stay sums, at most */
 struct morsel_span {
     struct morsel_requant requant;
     uint32_t uses;              /* about how many sums each channel has */
     uint32_t pairs;             /* whether two products of bytes fit 16 bits: 0 unknown, 1 no, 2 yes; for the tiles that ask */
     uint32_t ready;             /* whether the tile's room holds the span: 0 unknown, 1 never, 2 yes */
     int32_t start[MORSEL_SPAN]; /* where sums begin: bias and zero point, magic too where it is proven */
-    float multiplier[MORSEL_SPAN];
-    float offset[MORSEL_SPAN]; /* RELU: -2^23 * multiplier */
+    union {
+        struct {
+            float multiplier[MORSEL_SPAN];
+            float offset[MORSEL_SPAN]; /* RELU: -2^23 * multiplier */
+        };
+        int32_t raw[4][MORSEL_RAW]; /* RAW: the sums of a tile */
+    };
 };
 
 /* How sums become y: RAW or CLAMPED. */

@@ -4,183 +4,16 @@
  * ISA's tile. Inputs are used where they lie if they are signed and their channels come in fours. Else the four windows are copied side by
  * side first.
  */
-#include "arm64.h"
-
-#define PIECES 64u        /* window cells that a tile addresses one by one */
-#define LINE 1024u        /* channels of a cell of padding */
-#define PACKED 1120u      /* bytes of a window that is copied */
-#define SPARE 16u         /* copies go 16 bytes at a time */
-#define FEW_WEIGHTS 6144u /* bytes */
-#define MANY_INPUTS 131072u
-#define NINE_K 28u /* three rows of nine bytes and one of padding */
-#define SUMMED 16u /* tiles whose inputs are added up at once */
-
-/* What a walk keeps at hand. Plain C is not called with that on the stack. */
-struct walk_room {
-    union {
-        struct {
-            uint8_t padding[LINE]; /* zero points, signed domain */
-            const uint8_t *x[4 * PIECES];
-        };
-        uint8_t packed[4 * (PACKED + SPARE)];
-        struct { /* windows of three rows of nine bytes */
-            uint8_t nines[4 * (PACKED + SPARE) - MORSEL_SPAN * NINE_K];
-            int8_t weights[MORSEL_SPAN * NINE_K]; /* closer than in the blob */
-        };
-    };
-    const uint8_t *lines[4]; /* of copied windows */
-    int32_t raw[4][MORSEL_RAW];
-    int32_t below[4 * SUMMED];
-    struct morsel_span span;
-};
-
-struct walk {
-    const struct morsel_conv_args *a;
-    const uint8_t *const *rows;
-    uint32_t depth, outs, row_k, k, pieces;
-    uint32_t packing;
-    uint32_t most; /* channels of a span */
-    uint32_t deep; /* pieces of a window whose weights the room holds at once, where it does not hold all; else 0 */
-    struct morsel_pairs *room;
-    uint32_t nine;      /* windows of three rows of nine bytes lie closer than the weights of the blob */
-    uint32_t tile_k;    /* inputs of a copied window */
-    uint32_t line;      /* its bytes with the spare ones */
-    const float *lines; /* scale and zero point of each pixel, or NULL */
-    struct walk_room *own;
-};
-
-/* n bytes into the signed domain. Reads 16 at a time as long as they end before `end`, writes up to 15 too many. */
-static inline __attribute__((always_inline)) void copy_line(uint8_t *to, const uint8_t *x, uint32_t n, const uint8_t *end, uint8_t flip) {
-    uint8x16_t mask = vdupq_n_u8(flip);
-    uint32_t i = 0;
-    for (; i < n && (size_t)(end - x) >= i + 16; i += 16) vst1q_u8(to + i, veorq_u8(vld1q_u8(x + i), mask));
-    for (; i < n; i++) to[i] = x[i] ^ flip;
-}
-
-/* One row of a window, tap by tap; padding is zero points. */
-static void pack_edge(const struct walk *w, uint8_t *to, const uint8_t *row, uint32_t left, uint32_t channel) {
-    const struct morsel_window *win = &w->a->window;
-    for (uint32_t kx = 0; kx < win->kernel_w; kx++, to += w->depth) {
-        uint32_t ix = left + kx * win->dilation_w;
-        const uint8_t *x = row + (size_t)ix * win->in_c + channel;
-        if (ix < win->in_w) copy_line(to, x, w->depth, row + win->in_row, (uint8_t)(w->a->x.qparams.sign_flip ^ 0x80));
-        else memset(to, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth);
-    }
-}
-
-/* Rows of a window of at most 16 bytes each that lie inside their picture rows: one load and one store a row. */
-static inline void pack_short(uint8_t *to, const uint8_t *const *rows, uint32_t n, uint32_t row_k, size_t from, uint8x16_t mask) {
-    if (n == 3) {
-        vst1q_u8(to, veorq_u8(vld1q_u8(rows[0] + from), mask));
-        vst1q_u8(to + row_k, veorq_u8(vld1q_u8(rows[1] + from), mask));
-        vst1q_u8(to + 2 * row_k, veorq_u8(vld1q_u8(rows[2] + from), mask));
-        return;
-    }
-    for (uint32_t ky = 0; ky < n; ky++) vst1q_u8(to + ky * row_k, veorq_u8(vld1q_u8(rows[ky] + from), mask));
-}
-
-/* Four pixels of one row whose windows are short and inside; returns 0 where they are not. */
-static int pack_four(struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox) {
-    const struct morsel_window *win = &w->a->window;
-    uint32_t left = ox * win->stride_w - win->pad_left, last = left + 3 * win->stride_w, row_k = w->row_k;
-    size_t from = (size_t)left * win->in_c, step = (size_t)win->stride_w * win->in_c;
-    if (ox + 4 > win->out_w || left >= win->in_w || last + win->kernel_w > win->in_w) return 0;
-    if (win->dilation_w != 1 || w->a->groups != 1 || row_k > 16 || from + 3 * step + 16 > win->in_row) return 0;
-    uint8x16_t mask = vdupq_n_u8((uint8_t)(w->a->x.qparams.sign_flip ^ 0x80));
-    for (uint32_t p = 0; p < 4; p++, from += step, to += w->line) pack_short(to, rows, win->kernel_h, row_k, from, mask);
-    return 1;
-}
-
-/* The window of a pixel as one line of K bytes. What lands in the padding of a row of weights is multiplied by 0. */
-static void pack_pixel(const struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
-    const struct morsel_window *win = &w->a->window;
-    uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
-    int whole = left < win->in_w && left + win->kernel_w <= win->in_w && win->dilation_w == 1 && w->a->groups == 1;
-    size_t from = (size_t)left * win->in_c;
-    uint8_t flip = (uint8_t)(w->a->x.qparams.sign_flip ^ 0x80);
-    for (uint32_t ky = 0; ky < win->kernel_h; ky++, to += w->row_k) {
-        if (whole) copy_line(to, rows[ky] + from, win->kernel_w * w->depth, rows[ky] + win->in_row, flip);
-        else pack_edge(w, to, rows[ky], left, channel);
-    }
-}
-
-/* Three rows of nine bytes: eight of each, then the ninth of each. */
-static inline void pack_nine(uint8_t *to, const uint8_t *r0, const uint8_t *r1, const uint8_t *r2, uint64_t flip) {
-    uint64_t a, b, c;
-    uint32_t last = ((uint32_t)r0[8] | (uint32_t)r1[8] << 8 | (uint32_t)r2[8] << 16) ^ (uint32_t)flip;
-    memcpy(&a, r0, 8);
-    memcpy(&b, r1, 8);
-    memcpy(&c, r2, 8);
-    a ^= flip, b ^= flip, c ^= flip;
-    memcpy(to, &a, 8);
-    memcpy(to + 8, &b, 8);
-    memcpy(to + 16, &c, 8);
-    memcpy(to + 24, &last, 4);
-}
-
-/* n such windows of one row of pixels. */
-static void pack_nines(const struct walk *w, uint8_t *to, const uint8_t *const *rows, uint32_t ox, uint32_t n) {
-    const struct morsel_window *win = &w->a->window;
-    uint64_t flip = (w->a->x.qparams.sign_flip ^ 0x80) * UINT64_C(0x0101010101010101);
-    size_t step = 3 * (size_t)win->stride_w, line = w->line;
-    for (uint32_t inside; n; n -= inside, ox += inside) {
-        uint32_t left = ox * win->stride_w - win->pad_left; /* left of the picture: huge */
-        uint8_t edge[3 * 12 + SPARE];
-        if (left >= win->in_w || win->in_w - left < 3) {
-            inside = 1;
-            pack_pixel(w, edge, rows, ox, 0);
-            pack_nine(to, edge, edge + 12, edge + 24, 0);
-            to += line;
-            continue;
-        }
-        inside = (win->in_w - left - 3) / win->stride_w + 1;
-        if (inside > n) inside = n;
-        const uint8_t *r0 = rows[0] + 3 * (size_t)left, *r1 = rows[1] + 3 * (size_t)left, *r2 = rows[2] + 3 * (size_t)left;
-        for (uint32_t i = 0; i < inside; i++, r0 += step, r1 += step, r2 += step, to += line) pack_nine(to, r0, r1, r2, flip);
-    }
-}
-
-/* The weights for them, [blocks][9 quads][16][4] in the blob: the third quad of each row holds one input, and its padding 0. */
-static void pack_weights(int8_t *to, const int8_t *from, uint32_t blocks) {
-    for (; blocks; blocks--, from += 9 * 64, to += NINE_K * 16) {
-        for (uint32_t row = 0; row < 3; row++) memcpy(to + row * 128, from + row * 192, 128);
-        for (uint32_t c = 0; c < 64; c += 4) {
-            to[384 + c] = from[128 + c];
-            to[385 + c] = from[320 + c];
-            to[386 + c] = from[512 + c];
-            to[387 + c] = 0;
-        }
-    }
-}
+#include "windows_neon.h"
 
 /* The addresses of a pixel's window cells. */
 static void point_pixel(struct walk *w, uint32_t p, const uint8_t *const *rows, uint32_t ox, uint32_t channel) {
     const struct morsel_window *win = &w->a->window;
-    const uint8_t **x = w->own->x + p;
+    const uint8_t **x = w->x + p;
     for (uint32_t ky = 0; ky < win->kernel_h; ky++) {
         uint32_t ix = ox * win->stride_w - win->pad_left;
         for (uint32_t kx = 0; kx < win->kernel_w; kx++, ix += win->dilation_w, x += 4)
-            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->own->padding;
-    }
-}
-
-/* The windows of `pixels` pixels from pixel p of this call on, side by side. */
-static void pack_pixels(struct walk *w, uint32_t p, uint32_t pixels, uint32_t channel) {
-    uint32_t out_w = w->a->window.out_w;
-    const uint8_t *const *rows = w->rows + (size_t)(p / out_w) * w->a->window.kernel_h;
-    uint8_t *to = w->own->packed;
-    for (uint32_t ox = p % out_w, n; pixels; pixels -= n, ox += n, to += n * w->line) {
-        if (ox == out_w) {
-            ox = 0;
-            rows += w->a->window.kernel_h;
-        }
-        if (w->nine) {
-            n = pixels < out_w - ox ? pixels : out_w - ox;
-            pack_nines(w, to, rows, ox, n);
-            continue;
-        }
-        n = pixels >= 4 && pack_four(w, to, rows, ox) ? 4 : 1;
-        if (n == 1) pack_pixel(w, to, rows, ox, channel);
+            *x = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding;
     }
 }
 
@@ -202,7 +35,7 @@ static void point_along(struct walk *w, uint32_t first, uint32_t pixels, uint32_
     uint32_t step = w->a->window.in_c;
     const uint8_t *x = w->rows[0] + (size_t)first * step + channel;
     for (uint32_t p = 0; p < 4; p++) {
-        w->own->x[p] = x;
+        w->x[p] = x;
         if (p + 1 < pixels) x += step;
     }
 }
@@ -217,7 +50,7 @@ static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32
         uint32_t left = at % win->out_w * win->stride_w - win->pad_left;
         for (uint32_t i = 0; i < pieces; i++) {
             uint32_t ix = left + kx * win->dilation_w;
-            w->own->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->own->padding;
+            w->x[4 * i + p] = ix < win->in_w ? rows[ky] + (size_t)ix * win->in_c + channel : w->padding;
             if (++kx == win->kernel_w) kx = 0, ky++;
         }
     }
@@ -229,7 +62,7 @@ static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_
         return;
     }
     for (uint32_t p = 0; p < t->pixels; p++)
-        morsel_store_raw(&w->a->y, &w->a->channels, w->own->raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
+        morsel_store_raw(&w->a->y, &w->a->channels, w->own->span.raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
 }
 
 /* For each pixel of the tiles: the zero points of the bytes that weights are multiplied with, less those bytes. */
@@ -247,7 +80,7 @@ static void sum_below(struct walk *w, const struct morsel_tile *t) {
 static uint32_t tiles_at_once(const struct walk *w, uint32_t pixels) {
     const struct morsel_window *win = &w->a->window;
     if (w->own->span.requant.mode == MORSEL_REQUANT_RAW) return 1;
-    if (w->packing) return (uint32_t)(w->nine ? sizeof w->own->nines : sizeof w->own->packed) / w->line / 4;
+    if (w->packing) return (w->bytes - (w->nine ? w->most * NINE_K : 0)) / w->line / 4;
     if (w->pieces != 1 || win->stride_w != 1 || win->pad_left || win->out_w != win->in_w) return 1;
     const uint8_t *const *row = w->rows + 1;
     for (uint32_t at = win->out_w; at < pixels; at += win->out_w, row++)
@@ -256,31 +89,64 @@ static uint32_t tiles_at_once(const struct walk *w, uint32_t pixels) {
 }
 
 /* All pieces of a strip of tiles, a few at a time. The sums of the others wait. */
-static void run_strip(struct walk *w, struct morsel_tile t, uint32_t first, uint32_t pixels, uint32_t channel, morsel_tile_fn *fn) {
-    uint8_t *y = t.y;
-    const int8_t *weights = t.weights;
-    for (uint32_t piece = 0; piece < w->pieces; piece += t.segments) {
-        t.weights = weights + (size_t)piece * w->depth * 16;
-        t.segments = w->deep < w->pieces - piece ? w->deep : w->pieces - piece;
-        t.begun = piece > 0;
-        t.ended = piece + t.segments == w->pieces;
+static void run_strip(struct walk *w, struct morsel_tile *t, uint32_t first, uint32_t pixels, uint32_t channel, morsel_tile_fn *fn) {
+    uint8_t *y = t->y;
+    const int8_t *weights = t->weights;
+    for (uint32_t piece = 0; piece < w->pieces; piece += t->segments) {
+        t->weights = weights + (size_t)piece * w->depth * 16;
+        t->segments = w->deep < w->pieces - piece ? w->deep : w->pieces - piece;
+        t->begun = piece > 0;
+        t->ended = piece + t->segments == w->pieces;
         w->own->span.ready = 0;
         for (uint32_t p = 0; p < pixels; p += 4) {
-            t.pixels = pixels - p < 4 ? pixels - p : 4;
-            t.sums = w->room->sums[p / 4];
-            t.y = y + p * t.y_step;
-            point_pieces(w, first + p, t.pixels, piece, t.segments, channel);
-            fn(&t);
+            t->pixels = pixels - p < 4 ? pixels - p : 4;
+            t->sums = w->room->sums[p / 4];
+            t->y = y + p * t->y_step;
+            point_pieces(w, first + p, t->pixels, piece, t->segments, channel);
+            fn(t);
         }
+    }
+    t->weights = weights;
+}
+
+static void run_strips(struct walk *w, struct morsel_tile *t, uint32_t pixels, uint8_t *y, uint32_t channel, morsel_tile_fn *fn) {
+    for (uint32_t p = 0, n; p < pixels; p += n) {
+        n = pixels - p < 4 * MORSEL_STRIP ? pixels - p : 4 * MORSEL_STRIP;
+        t->y = y + p * t->y_step;
+        run_strip(w, t, p, n, channel, fn);
     }
 }
 
-static void run_strips(struct walk *w, struct morsel_tile t, uint32_t pixels, uint8_t *y, uint32_t channel, morsel_tile_fn *fn) {
-    for (uint32_t p = 0, n; p < pixels; p += n) {
-        n = pixels - p < 4 * MORSEL_STRIP ? pixels - p : 4 * MORSEL_STRIP;
-        t.y = y + p * t.y_step;
-        run_strip(w, t, p, n, channel, fn);
+/* Sixteen channels of a tile whose cells have no room for all their addresses: sums of a few pieces at a time, which are added up. */
+static void run_parts(struct walk *w, struct morsel_tile *t, uint32_t first, uint32_t channel, morsel_tile_fn *fn) {
+    const int8_t *weights = t->weights;
+    struct morsel_span *span = &w->own->span;
+    const uint32_t again = (w->pieces - 1) / w->cells; /* each begins where sums start */
+    for (uint32_t i = 0; i < 4 * 16; i++) span->raw[i / 16][16 + i % 16] = (int32_t)(0 - again * (uint32_t)span->start[i % 16]);
+    for (uint32_t piece = 0; piece < w->pieces; piece += t->segments) {
+        t->segments = w->cells < w->pieces - piece ? w->cells : w->pieces - piece;
+        span->pairs = 0;
+        point_pieces(w, first, t->pixels, piece, t->segments, channel);
+        if (t->zero) sum_below(w, t);
+        fn(t);
+        t->weights += (size_t)t->segments * w->depth * 16;
+        for (uint32_t i = 0; i < 4 * 16; i++) {
+            int32_t *sum = span->raw[i / 16] + i % 16;
+            sum[16] = (int32_t)((uint32_t)sum[16] + (uint32_t)sum[0]);
+        }
     }
+    for (uint32_t i = 0; i < 4 * 16; i++) span->raw[i / 16][i % 16] = span->raw[i / 16][16 + i % 16];
+    t->weights = weights;
+}
+
+/* For them: sums as they are, whatever becomes of them. */
+static void prepare_parts(struct walk *w, uint32_t start) {
+    struct morsel_span *span = &w->own->span;
+    struct morsel_channels channels = w->a->channels;
+    channels.proofs = NULL;
+    morsel_span_prepare(span, &channels, &w->a->x, &w->a->y, start, 1);
+    span->requant.mode = MORSEL_REQUANT_RAW;
+    span->ready = 1;
 }
 
 /* Channels c .. of convolution group g, for `pixels` pixels from element `first` of y on. */
@@ -288,7 +154,7 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
     const struct morsel_conv_args *a = w->a;
     uint32_t blocks = (w->outs + 15) / 16, start = (g * blocks + c / 16) * 16, left = w->outs - c;
     struct morsel_tile t = {
-        .x = w->packing ? w->own->lines : w->own->x,
+        .x = w->packing ? w->own->lines : w->x,
         .segments = w->packing ? 1 : w->pieces,
         .depth = w->packing ? w->tile_k : w->depth,
         .weights = a->weights + (size_t)start * w->k,
@@ -297,17 +163,20 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         .tiles = 1,
         .x_step = 4 * (size_t)(w->packing ? w->line : a->window.in_c),
         .y_step = a->window.out_c,
-        .raw = w->own->raw,
+        .raw = w->own->span.raw,
         .room = w->room,
         .ended = 1,
         .zero = a->channels.weight_zero ? a->channels.weight_zero + start : NULL,
         .below = w->own->below,
     };
-    morsel_span_prepare(&w->own->span, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
+    const int strips = w->deep && pixels >= MORSEL_ROOM_PIXELS, parts = !strips && !w->packing && w->pieces > w->cells;
+    if (parts) prepare_parts(w, start);
+    else morsel_span_prepare(&w->own->span, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
     w->own->span.uses = pixels;
     if (w->nine) {
-        pack_weights(w->own->weights, t.weights, (t.channels + 15) / 16);
-        t.weights = w->own->weights;
+        int8_t *weights = (int8_t *)w->memory + w->bytes - w->most * NINE_K;
+        pack_weights(weights, t.weights, (t.channels + 15) / 16);
+        t.weights = weights;
     }
     if (!w->room && w->most < MORSEL_SPAN && left > w->most) {
         t.next = t.weights + (size_t)w->most * w->k;
@@ -316,23 +185,27 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
     uint32_t most = tiles_at_once(w, pixels);
     if (t.zero && most > SUMMED) most = SUMMED;
     first += g * w->outs + c;
-    if (w->deep && pixels >= MORSEL_ROOM_PIXELS && w->own->span.requant.mode != MORSEL_REQUANT_RAW) {
-        run_strips(w, t, pixels, (uint8_t *)a->y.data + first, g * w->depth, fn);
+    if (strips) {
+        run_strips(w, &t, pixels, (uint8_t *)a->y.data + first, g * w->depth, fn);
         return;
     }
     const size_t soon = t.next && w->own->span.requant.mode == MORSEL_REQUANT_RAW ? t.next_bytes / ((pixels + 3) / 4) / 64 * 64 : 0;
     for (uint32_t p = 0, step; p < pixels; p += step, first += step * (size_t)a->window.out_c) {
         for (size_t i = 0; i < soon; i += 64, t.next += 64) MORSEL_PREFETCH(t.next);
         uint32_t tiles = (pixels - p) / 4;
-        t.pixels = tiles ? 4 : pixels - p;
-        t.tiles = !tiles ? 1 : tiles < most ? tiles : most;
-        step = t.tiles * 4;
-        if (w->packing) pack_pixels(w, p, tiles ? step : t.pixels, g * w->depth);
-        else if (most > 1) point_along(w, p, t.pixels, g * w->depth);
-        else point_pixels(w, p, t.pixels, g * w->depth);
+        t.pixels = pixels - p < w->beside ? pixels - p : w->beside;
+        t.tiles = t.pixels < 4 ? 1 : tiles < most ? tiles : most;
+        step = t.tiles * t.pixels;
         if (!a->y.qparams.is_float) t.y = (uint8_t *)a->y.data + first;
-        if (t.zero) sum_below(w, &t);
-        fn(&t);
+        if (parts) {
+            run_parts(w, &t, p, g * w->depth, fn);
+        } else {
+            if (w->packing) pack_pixels(w, p, step, g * w->depth);
+            else if (most > 1) point_along(w, p, t.pixels, g * w->depth);
+            else point_pixels(w, p, t.pixels, g * w->depth);
+            if (t.zero) sum_below(w, &t);
+            fn(&t);
+        }
         if (w->own->span.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first, p);
     }
 }
@@ -370,21 +243,17 @@ static uint32_t span_channels(const struct walk *w, uint32_t pixels) {
     return n > MORSEL_SPAN ? MORSEL_SPAN : n ? n : 16;
 }
 
-/* How many channels, and of how many pieces, are taken at once. With a room, their weights fill it, each piece rounded up to eight inputs.
- * All shares are about as large. */
-static void share(struct walk *w, uint32_t pixels) {
-    uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8;
+/* How many channels, and of how many pieces, are taken at once where the room is to hold their weights, each piece rounded up to eight
+ * inputs. They fill it, and all shares are about as large. */
+static void share_room(struct walk *w, uint32_t depth, int raw, uint32_t pixels) {
     uint32_t pieces = w->packing ? 1 : w->pieces, blocks = (w->outs + 15) / 16, most = MORSEL_SPAN / 16;
-    w->deep = 0;
-    w->most = w->room ? MORSEL_SPAN : span_channels(w, pixels);
-    if (!w->room || depth > w->room->bytes / 16 || pixels < MORSEL_ROOM_PIXELS) return;
     uint32_t fit = w->room->bytes / 16 / depth;
-    if (fit < pieces && w->a->y.qparams.is_float) {
+    if (fit < pieces && raw) {
         w->most = span_channels(w, pixels); /* no strips: dot products do it */
     } else if (fit < pieces) {
         uint32_t parts = (pieces + fit - 1) / fit;
         w->deep = (pieces + parts - 1) / parts;
-        w->most = 16;
+        if (w->deep > w->cells) w->deep = w->cells;
     }
     if (fit < pieces) return;
     if (most > fit / pieces) most = fit / pieces;
@@ -392,13 +261,34 @@ static void share(struct walk *w, uint32_t pixels) {
     w->most = (blocks + spans - 1) / spans * 16;
 }
 
+/* The same, and how many windows are copied at once, as the memory allows. */
+static void share(struct walk *w, uint32_t pixels) {
+    const int raw = w->a->y.qparams.is_float || w->a->channels.float_bias;
+    const uint32_t depth = ((w->packing ? w->tile_k : w->depth) + 7) / 8 * 8;
+    w->beside = w->packing && w->bytes < 4 * w->line ? w->bytes / w->line : 4;
+    w->cells = (uint32_t)(w->padding - w->memory) / (4 * sizeof *w->x);
+    w->deep = 0;
+    w->most = w->room ? MORSEL_SPAN : span_channels(w, pixels);
+    if (w->room && depth <= w->room->bytes / 16 && pixels >= MORSEL_ROOM_PIXELS) share_room(w, depth, raw, pixels);
+    if (w->deep || (!w->packing && w->pieces > w->cells) || (w->nine && w->bytes < MEMORY)) w->most = 16;
+    if (raw && w->most > MORSEL_RAW) w->most = MORSEL_RAW;
+}
+
+/* The memory: of what is lent, behind what tiles keep there, or else on the stack. */
 static void start_walk(struct walk *w, uint32_t pixels) {
+    const struct morsel_room *lent = &w->a->room;
+    const size_t used = w->room ? sizeof *w->room + w->room->bytes : 0;
+    const int roomy = lent->bytes >= used + MEMORY;
+    const uint32_t padding = w->depth > LINE ? 0 : w->depth; /* what is deeper has none */
+    w->memory = roomy ? lent->data + used : w->own->stack;
+    w->bytes = roomy ? MEMORY : MEMORY_STACK;
+    w->padding = w->memory + w->bytes - padding;
+    w->x = (const uint8_t **)(void *)w->memory;
     w->line = (w->tile_k + SPARE + 15) / 16 * 16;
-    for (uint32_t p = 0; w->packing && p < 4; p++) w->own->lines[p] = w->own->packed + p * w->line;
-    if (w->packing) memset(w->own->packed, 0, sizeof w->own->packed);
-    else memset(w->own->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), w->depth < LINE ? w->depth : LINE);
     share(w, pixels);
-    if ((w->a->y.qparams.is_float || w->a->channels.float_bias) && w->most > MORSEL_RAW) w->most = MORSEL_RAW;
+    for (uint32_t p = 0; p < 4; p++) w->own->lines[p] = w->memory + (p < w->beside ? p : w->beside - 1) * w->line;
+    if (w->packing) memset(w->memory, 0, w->bytes);
+    else memset(w->padding, (int)((uint32_t)w->a->x.qparams.zero ^ 0x80), padding);
 }
 
 /* A 1x1 window too deep for the room becomes a row of cells that it holds; the bytes and the weights lie the same. */
@@ -439,7 +329,7 @@ void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *r
 }
 
 /* A matrix product as a convolution 1x1 over a picture of one row. */
-static void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *a) {
+static __attribute__((noinline)) void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *a) {
     struct morsel_window win = {1, a->rows, a->inputs, 1, a->rows, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, a->rows * a->inputs, 0};
     memset(conv, 0, sizeof *conv);
     conv->window = win;
@@ -487,7 +377,7 @@ static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_
     }
 }
 
-void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room) {
+int morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room) {
     struct morsel_conv_args conv;
     struct walk w;
     as_conv(&conv, a);
@@ -495,6 +385,11 @@ void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t en
     if (a->lines) conv.x.qparams.zero = 128; /* zero points come with the results */
     w.a = &conv;
     w.room = room;
-    if (plan(&w)) walk_blocks(&w, &conv.window, a, begin, end, tile);
-    else morsel_fc_blocks_c(a, begin, end);
+    if (!plan(&w)) return 0;
+    walk_blocks(&w, &conv.window, a, begin, end, tile);
+    return 1;
+}
+
+void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room) {
+    if (!morsel_fc_short_tiles(a, begin, end, tile, room)) morsel_fc_blocks_c(a, begin, end);
 }

@@ -53,7 +53,7 @@ extern "C" {
  * proves it for gcc. What libc's memcpy() and functions of the caller take comes on top. Vectors that compilers find in plain C (SSE2,
  * NEON of 32 bits, WebAssembly's) take as much as arm64. */
 #define MORSEL_STACK_C 3584
-#define MORSEL_STACK_ARM64 17408
+#define MORSEL_STACK_ARM64 8192
 #define MORSEL_STACK_X86 16384
 #if defined(__x86_64__) || defined(_M_X64)
 #define MORSEL_STACK_BYTES MORSEL_STACK_X86

@@ -10,7 +10,7 @@ struct size {
 };
 
 /* On the stack: where there is nothing but plain C, it may be that of a task of a microcontroller. */
-enum { LINES = MORSEL_ROOMY_STACK ? 24 : 4, TAPS = MORSEL_ROOMY_STACK ? 64 : 32 };
+enum { LINES = MORSEL_ROOMY_STACK ? 16 : 4, TAPS = MORSEL_ROOMY_STACK ? 64 : 32 };
 
 /* The first one that fits the room, else the last one; the very first is for few taps. Taps are multiples of 8, and at most 256. */
 static const struct size sizes[] = {{56, 64, 4096}, {32, 256, 4096}, {32, 128, 2048},           {16, 128, 1024},

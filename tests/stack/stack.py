@@ -53,7 +53,7 @@ RULES = [
     (r"morsel_run_(\w+)", r"slots \1"),
     (r"for_runs", r"kernels/binary\.c:\w+_run"),
     (r"x86/matmul_avx2\.c:(matmul_packed|packed_rows)", r"newest morsel_fc_blocks_\w+|newest x86/matmul_avx2\.c:in_place_\w+"),
-    (r"matmul_packed|packed_rows", "slots fc"),
+    (r"arm64/matmul_neon\.c:(matmul_packed|packed_rows)", r"newest morsel_fc_short_\w+"),
     (r"(morsel_)?conv_by_fc|multiply_windows", r"newest morsel_fc_few_\w+"),
     (r"morsel_fc_rows", r"newest morsel_conv_has_tiles_\w+|newest morsel_conv_lines_\w+|newest morsel_fc_few_\w+"),
     (r"x86/conv_avx2\.c:run_(pixels|blocks)", r"widen_\w+"),
