@@ -48,7 +48,7 @@ static void make_values(struct trial *t, uint32_t bit) {
     for (int i = 0; i < INPUTS; i++) t->x[i] = (uint8_t)(next(t) >> 24 ^ flip);
     for (int i = 0; i < WEIGHTS; i++) t->weights[i] = (uint8_t)(i % 4 == 3 ? 0 : next(t) >> 24);
     for (int i = 0; i < FLOATS; i++) {
-        float value = (float)((int32_t)next(t) >> 8) * 0x1p-21f; /* -4..4, in as many bits as a float has */
+        float value = (float)((int32_t)next(t) >> 8) * 0x1p-21f;                   /* -4..4, in as many bits as a float has */
         if (i == SUBNORMAL) memcpy(&value, &(uint32_t){0x00345678}, sizeof value); /* 0 where a thread flushes those */
         if (!(bit & WEIGHED)) t->floats[i] = value;
     }
