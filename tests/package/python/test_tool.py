@@ -87,6 +87,11 @@ class Bytes(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             report.save(os.path.join(folder, "report.html"))
             self.assertEqual(read(os.path.join(folder, "report.html")).decode(), report.html)
+            self.assertEqual(os.listdir(folder), ["report.html"])
+            os.mkdir(os.path.join(folder, "taken.html"))
+            with self.assertRaises(OSError):
+                report.save(os.path.join(folder, "taken.html"))
+            self.assertEqual(sorted(os.listdir(folder)), ["report.html", "taken.html"])
 
     def test_a_quantized_network_is_the_tools(self):
         onnx = at("tests/cli/float_small.onnx")

@@ -119,6 +119,7 @@ static void options_of_other_sizes(void **state) {
 #define OPEN(bytes) (newer.options.size = (uint32_t)(bytes), morsel_session_open(&s, &o.model, o.arena, o.arena_bytes, &newer.options))
     assert_int_equal(OPEN(0), MORSEL_ERR_OPTIONS);
     assert_int_equal(OPEN(3), MORSEL_ERR_OPTIONS);
+    assert_int_equal(OPEN(0xffffffff), MORSEL_ERR_OPTIONS); /* of memory that was never set */
     assert_int_equal(morsel_run(&s), MORSEL_ERR_ARGUMENT);
     assert_int_equal(OPEN(sizeof newer.options), MORSEL_OK);
     assert_int_equal(s.options.cpu_mask, MORSEL_CPU_C);

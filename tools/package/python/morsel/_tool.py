@@ -258,8 +258,18 @@ class Report:
         self.html = html
 
     def save(self, path: Path) -> None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.html)
+        """Whole or not at all."""
+        made = f"{os.fspath(path)}.{os.getpid()}.part"
+        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            with open(handle, "w", encoding="utf-8") as file:
+                file.write(self.html)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(made, path)
+        except BaseException:
+            os.unlink(made)
+            raise
 
     def _repr_html_(self) -> str:
         return f'<iframe sandbox srcdoc="{html.escape(self.html)}" style="width: 100%; height: 40em; border: 0"></iframe>'
