@@ -65,8 +65,12 @@ struct comparison {
 
     size_t value_count, point_count;
     struct compare_value *values;
-    struct compare_point *points; /* in the order of the graph */
-    struct observer *observer;    /* of what the model's points take on, under the names of the float graph */
+    struct compare_point *points;                /* in the order of the graph */
+    const struct compare_weights **node_weights; /* of each node, by its number; NULL where it has none */
+    uint32_t *tensors;                           /* that have a name, by it; of equal names in their order */
+    size_t tensor_count;
+    uint64_t looks;            /* at nodes and tensors, to match the two: the work, for a test */
+    struct observer *observer; /* of what the model's points take on, under the names of the float graph */
     double output_sqnr;
 };
 
@@ -85,6 +89,9 @@ void compare_draw(const struct comparison *c, FILE *file, bool in_page); /* in_p
 
 /* --- Parts --- */
 
+/* What may stand behind a value's name in that of a tensor: nothing, and what quantizers name its bytes. */
+enum { COMPARE_ENDINGS = 3 };
+extern const char *const compare_endings[COMPARE_ENDINGS];
 /* Whether a tensor's name is that of a value of the float network, or of its bytes. */
 bool compare_is_name_of(const char *name, const char *value);
 /* A tensor's dimensions in the order of ONNX. */

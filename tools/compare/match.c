@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Which values of the float graph the blob has, and which layer each comes out of. */
 #include "tools/compare/compare.h"
+#include "tools/base/arena.h"
+#include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
 #include "tools/quant/calibrate/observe.h"
 #include "tools/quant/insert/place.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- Shapes --- */
@@ -45,16 +48,64 @@ static uint32_t find_io(const struct comparison *c, const struct morsel_blob_sec
     return COMPARE_NONE;
 }
 
-static uint32_t find_tensor(const struct comparison *c, const struct onnx_value *value) {
+static const char *name_of(const struct comparison *c, uint32_t tensor) {
+    return morsel_blob_string(c->network, morsel_blob_tensor(c->network, tensor)->name);
+}
+
+struct named {
+    const char *name;
+    uint32_t tensor;
+};
+
+static int by_name(const void *a, const void *b) {
+    const struct named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->tensor > y->tensor) - (x->tensor < y->tensor);
+}
+
+/* Each value of the float network is sought among them, and both may be many. */
+static void sort_tensors(struct comparison *c) {
+    const uint32_t count = morsel_blob_header(c->network)->tensors.count;
+    struct named *list = must_calloc(count, sizeof *list);
+    for (uint32_t i = 0; i < count; i++)
+        if (!morsel_blob_tensor(c->network, i)->place) list[c->tensor_count++] = (struct named){name_of(c, i), i};
+    qsort(list, c->tensor_count, sizeof *list, by_name);
+    c->tensors = onnx_alloc(c->graph, c->tensor_count * sizeof *c->tensors);
+    for (size_t i = 0; i < c->tensor_count; i++) c->tensors[i] = list[i].tensor;
+    free(list);
+}
+
+/* The first tensor that fits, of those whose name is the value's and this ending. */
+static uint32_t find_named(struct comparison *c, const struct onnx_value *value, const char *ending) {
+    const size_t length = strlen(value->name);
+    size_t low = 0, high = c->tensor_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const char *name = name_of(c, c->tensors[middle]);
+        const int order = strncmp(name, value->name, length);
+        c->looks++;
+        if ((order ? order : strcmp(name + length, ending)) < 0) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < c->tensor_count; low++) {
+        const char *name = name_of(c, c->tensors[low]);
+        c->looks++;
+        if (strncmp(name, value->name, length) || strcmp(name + length, ending)) return COMPARE_NONE;
+        if (fits(morsel_blob_tensor(c->network, c->tensors[low]), value)) return c->tensors[low];
+    }
+    return COMPARE_NONE;
+}
+
+static uint32_t find_tensor(struct comparison *c, const struct onnx_value *value) {
     const struct morsel_blob_header *h = morsel_blob_header(c->network);
     uint32_t at = COMPARE_NONE;
     if (value->is_input) return find_io(c, &h->inputs, value, c->graph->input_count == 1);
     if (value->is_output && (at = find_io(c, &h->outputs, value, c->graph->output_count == 1)) != COMPARE_NONE) return at;
-    for (uint32_t i = 0; i < h->tensors.count; i++) {
-        const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, i);
-        if (!t->place && compare_is_name_of(morsel_blob_string(c->network, t->name), value->name) && fits(t, value)) return i;
+    for (size_t i = 0; i < COMPARE_ENDINGS; i++) {
+        const uint32_t found = find_named(c, value, compare_endings[i]);
+        at = found < at ? found : at;
     }
-    return COMPARE_NONE;
+    return at;
 }
 
 /* --- Points --- */
@@ -81,9 +132,11 @@ static struct onnx_node *layer_of(const struct onnx_value *value) {
 }
 
 /* A quantizer may fold a Relu or Clip into the ends of a range. It may name the bytes after the input, and means the output. */
-static struct onnx_value *behind_activation(const struct comparison *c, struct onnx_value *value) {
-    struct onnx_node *reader;
-    if (value->is_input || value->is_output || value->uses != 1 || edit_readers(c->graph, value, &reader, 1) != 1) return value;
+static struct onnx_value *behind_activation(struct comparison *c, struct onnx_value *value) {
+    size_t at = 0;
+    if (value->is_input || value->is_output || value->uses != 1) return value;
+    const struct onnx_node *reader = edit_next_reader(c->graph, value, &at);
+    if (!reader) return value;
     bool bounds = onnx_has(reader, ONNX_BOUND);
     return bounds && reader->outputs[0] && find_tensor(c, reader->outputs[0]) == COMPARE_NONE ? reader->outputs[0] : value;
 }
@@ -151,6 +204,9 @@ bool compare_match(struct comparison *c, struct failure *failure) {
         c->values[i] = (struct compare_value){.low = INFINITY, .high = -INFINITY};
         c->graph->values[i]->lowered = &c->values[i];
     }
+    sort_tensors(c);
+    c->node_weights = onnx_alloc(c->graph, c->graph->node_count * sizeof *c->node_weights);
+    for (size_t n = 0; n < c->graph->node_count; n++) c->graph->nodes[n]->number = n;
     for (size_t i = 0; i < c->graph->input_count; i++) add_point(c, c->graph->inputs[i]);
     for (size_t n = 0; n < c->graph->node_count; n++)
         for (int k = 0; k < c->graph->nodes[n]->output_count; k++) add_point(c, c->graph->nodes[n]->outputs[k]);
@@ -159,6 +215,7 @@ bool compare_match(struct comparison *c, struct failure *failure) {
         struct compare_point *p = &c->points[i];
         p->node = p->value->is_input ? NULL : layer_of(p->value);
         p->weights = p->node ? compare_weights(c, p->node, p->tensor) : NULL;
+        if (p->weights && !c->node_weights[p->node->number]) c->node_weights[p->node->number] = p->weights;
     }
     return enough(c, failure);
 }

@@ -90,10 +90,8 @@ struct onnx_graph *compare_own_graph(const struct comparison *c) {
     g->inputs = longer(g, g->inputs, g->input_count, c->point_count);
     g->outputs = longer(g, g->outputs, g->output_count, c->point_count);
     for (size_t i = 0; i < c->point_count; i++)
-        for (size_t n = 0; n < nodes && c->points[i].weights; n++)
-            if (c->graph->nodes[n] == c->points[i].node) replace_weights(c, g, copies[n], c->points[i].weights);
+        if (c->points[i].weights) replace_weights(c, g, copies[c->points[i].node->number], c->points[i].weights);
     for (size_t i = 0; i < c->point_count; i++)
-        for (size_t v = 0; v < values && c->points[i].node; v++)
-            if (c->graph->values[v] == c->points[i].value) cut(g, origins[v], &c->points[i]);
+        if (c->points[i].node) cut(g, origins[(struct compare_value *)c->points[i].value->lowered - c->values], &c->points[i]);
     return g;
 }

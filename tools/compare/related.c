@@ -8,13 +8,13 @@
 
 enum { LISTED_MOST = 4 };
 
-/* The file's name for a value, and what quantizers name its bytes. */
+const char *const compare_endings[COMPARE_ENDINGS] = {"", "_quantized", "_QuantizeLinear_Output"};
+
 bool compare_is_name_of(const char *name, const char *value) {
-    static const char *const endings[] = {"", "_quantized", "_QuantizeLinear_Output"};
     size_t length = strlen(value);
     if (strncmp(name, value, length)) return false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (!strcmp(name + length, endings[i])) return true;
+    for (size_t i = 0; i < COMPARE_ENDINGS; i++)
+        if (!strcmp(name + length, compare_endings[i])) return true;
     return false;
 }
 

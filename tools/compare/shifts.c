@@ -10,6 +10,7 @@
  */
 #include "tools/compare/compare.h"
 #include "tools/compare/equations.h"
+#include "tools/optimize/notes.h"
 
 #include <math.h>
 
@@ -115,15 +116,30 @@ static void add_rows(const struct search *s, struct equations *e, size_t first, 
         e->wanted[first + o] = guess_at(s, y, o).shift + bias[o] - (double)(w->bias[o] / compare_factor(s->c, y, o));
 }
 
-static void settle(struct search *s, const struct onnx_value *value);
+static void settle(struct search *s, struct onnx_value *value);
+
+/* The first nodes that read the value, in the order of the graph; how many. */
+static int first_readers(const struct search *s, struct onnx_value *value, struct onnx_node **list, int most) {
+    int count = 0;
+    size_t at = 0;
+    for (struct onnx_node *node; (node = edit_next_reader(s->graph, value, &at));) {
+        int to = count;
+        while (to && list[to - 1]->number > node->number) to--;
+        if (to == most || (to && list[to - 1] == node)) continue;
+        count += count < most;
+        for (int i = count - 1; i > to; i--) list[i] = list[i - 1];
+        list[to] = node;
+    }
+    return count;
+}
 
 /* NULL: no layer reads the value, or none whose weights are known. */
-static struct equations *ask_biases(struct search *s, const struct onnx_value *value) {
+static struct equations *ask_biases(struct search *s, struct onnx_value *value) {
     struct onnx_node *readers[READERS_MOST];
     const struct compare_weights *weights[READERS_MOST];
     size_t rows = 0, known = 0;
-    int count = edit_readers(s->graph, value, readers, READERS_MOST);
-    for (int i = 0; i < count && i < READERS_MOST; i++) {
+    const int count = first_readers(s, value, readers, READERS_MOST);
+    for (int i = 0; i < count; i++) {
         const struct compare_weights *w = compare_weights_of(s->c, readers[i]);
         if (!w) continue;
         settle(s, readers[i]->outputs[0]);
@@ -151,10 +167,10 @@ static void by_biases(const struct search *s, struct equations *e, struct guess 
 }
 
 /* By what an operator makes of the value: the same, or the sum with another one. */
-static void by_result(struct search *s, const struct onnx_value *value, struct guess *guesses) {
+static void by_result(struct search *s, struct onnx_value *value, struct guess *guesses) {
     struct onnx_node *node;
-    if (edit_readers(s->graph, value, &node, 1) < 1) return;
-    const struct onnx_value *other = !graph_is(node, "Add") ? NULL : node->inputs[0] == value ? node->inputs[1] : node->inputs[0];
+    if (!first_readers(s, value, &node, 1)) return;
+    struct onnx_value *other = !graph_is(node, "Add") ? NULL : node->inputs[0] == value ? node->inputs[1] : node->inputs[0];
     enum trust trust = any_certain(guesses, compare_channels(value)) ? TRUST_BEHIND : TRUST_NEITHER;
     settle(s, node->outputs[0]);
     if (other) settle(s, other);
@@ -165,7 +181,7 @@ static void by_result(struct search *s, const struct onnx_value *value, struct g
 }
 
 /* Values whose readers' biases say nothing follow from those whose readers' do: the way back from them never comes around. */
-static void settle(struct search *s, const struct onnx_value *value) {
+static void settle(struct search *s, struct onnx_value *value) {
     struct found *found = found_of(s, value);
     if (found->settled || !info_of(value)->movable) return;
     found->settled = true;

@@ -154,9 +154,7 @@ static void find_order(struct layer *l, const struct linear *linear, float *valu
 }
 
 const struct compare_weights *compare_weights_of(const struct comparison *c, const struct onnx_node *node) {
-    for (size_t i = 0; i < c->point_count; i++)
-        if (c->points[i].node == node && c->points[i].weights) return c->points[i].weights;
-    return NULL;
+    return c->node_weights[node->number];
 }
 
 struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor) {

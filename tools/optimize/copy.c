@@ -20,6 +20,7 @@ static void copy_value(struct onnx_graph *to, struct onnx_value *from) {
     *onnx_declared(value) = *onnx_declared(from);
     value->producer = NULL;
     value->lowered = NULL;
+    onnx_declared(value)->reads = 0; /* the copy has no notes yet */
 }
 
 static struct onnx_node *copy_node(struct onnx_graph *to, const struct onnx_node *from) {

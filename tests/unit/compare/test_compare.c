@@ -295,6 +295,21 @@ static bool matches(struct made *m, struct failure *failure) {
     return good;
 }
 
+/* Each value is sought by halves, under each of three names. */
+static void few_looks_find_the_tensors(void **state) {
+    (void)state;
+    struct made *m = make(NULL, NULL);
+    const size_t tensors = morsel_blob_header(&m->network)->tensors.count, values = m->wanted.graph->value_count;
+    size_t halves = 2;
+    while ((size_t)1 << (halves - 2) < tensors) halves++;
+    struct comparison again = {.graph = m->wanted.graph, .network = &m->network, .threads = 1, .report = &m->report};
+    struct failure failure;
+    assert_true(compare_match(&again, &failure));
+    assert_in_range(again.looks, 1, 2 * 3 * values * halves); /* twice for an activation's input */
+    compare_close(&again);
+    made_free(m);
+}
+
 static void networks_with_nothing_in_common_are_refused(void **state) {
     (void)state;
     struct made *m = make(NULL, NULL);
@@ -330,6 +345,7 @@ int main(void) {
         cmocka_unit_test(rescaled_channels_are_no_error),
         cmocka_unit_test(heads_that_share_a_scale_are_named),
         cmocka_unit_test(dead_channels_and_wide_ranges_are_named),
+        cmocka_unit_test(few_looks_find_the_tensors),
         cmocka_unit_test(networks_with_nothing_in_common_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -362,6 +362,25 @@ static void domains_are_looked_for_once(void **state) {
     onnx_free(g);
 }
 
+/* What was noted of the original says nothing of the copy's nodes. */
+static void a_copy_notes_its_own_readers(void **state) {
+    (void)state;
+    struct onnx_graph *g = small_net();
+    for (size_t i = 0; i < g->value_count; i++) check_readers(g, g->values[i]);
+    struct onnx_graph *copy = edit_copy(g);
+    for (size_t i = 0; i < copy->value_count; i++) {
+        size_t at = 0, count = 0;
+        for (const struct onnx_node *node; count < 100 && (node = edit_next_reader(copy, copy->values[i], &at)); count++) {
+            bool there = false;
+            for (size_t n = 0; n < copy->node_count; n++) there = there || copy->nodes[n] == node;
+            assert_true(there);
+        }
+        assert_int_equal(count, copy->values[i]->uses - copy->values[i]->is_output);
+    }
+    onnx_free(copy);
+    onnx_free(g);
+}
+
 /* All passes clean the graph: that leaves nothing behind. */
 static void cleaning_takes_no_memory(void **state) {
     (void)state;
@@ -387,6 +406,7 @@ int main(void) {
         cmocka_unit_test(names_that_are_taken_are_numbered),
         cmocka_unit_test(numbers_go_on_from_the_last),
         cmocka_unit_test(cleaning_takes_no_memory),
+        cmocka_unit_test(a_copy_notes_its_own_readers),
         cmocka_unit_test(domains_are_looked_for_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
