@@ -173,7 +173,8 @@ LEAN_FILES := x86/depthwise_%.c x86/fc_avx%.c x86/float_pairs_avx2.c x86/gather_
 	arm64/pixels_neon.c arm64/tiles_neon.c
 # Plain C where CPUs have faster kernels: every arm64 has NEON. On x86 what else there is takes more than a hundredth of a run in plain C.
 LEAN_FILES += $(if $(ISA_FOLDER),kernels/mean.c kernels/unary.c) \
-	$(if $(filter arm64,$(ISA_FOLDER)),kernels/binary.c kernels/conv.c kernels/depthwise.c kernels/layer_norm.c kernels/pool.c)
+	$(if $(filter arm64,$(ISA_FOLDER)),kernels/binary.c kernels/conv.c kernels/depthwise.c kernels/layer_norm.c kernels/pool.c \
+	kernels/requant.c)
 size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2 -Os,$(OPT)),$(SMALL) \
 	$(if $(filter core/%,$(1)),$(UNMOVED)))) \
 	$(if $(filter-out x86/conv_%,$(1)),$(NARROW)) $(if $(filter $(LEAN_FILES),$(1)),$(if $(filter -O2,$(OPT)),-Os))

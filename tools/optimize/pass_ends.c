@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LONGEST_PRODUCT = 64, MOST_OF_TOP = 16, FIRST_OPSET = 9 }; /* that has Sign */
+enum { LONGEST_PRODUCT = 64, MOST_OF_TOP = 16, ROOM_OF_ONE = 100, FIRST_OPSET = 9 }; /* that has Sign */
 
 static const struct onnx_shape scalar = {0};
 
@@ -169,7 +169,9 @@ static int wanted(struct onnx_graph *g, const struct onnx_node *node, const stru
     if (!graph_is(node, "TopK") || !one_axis(node, x, onnx_attribute_int(node, "axis", -1), goes, axis)) return 0;
     const int64_t count = node->outputs[0]->shape.dims[*axis];
     if (count > MOST_OF_TOP || (node->output_count > 1 && node->outputs[1] && !may_be_float(g, node->outputs[1]))) return 0;
-    return graph_takes_room(g, (size_t)(2 * count * x->shape.dims[*axis])) ? (int)count : 0;
+    size_t lines = 0; /* entries of a view of x, of which each of the nodes for one has some */
+    for (int d = 0; d < x->shape.rank; d++) lines += (size_t)x->shape.dims[d];
+    return lines < SIZE_MAX / (ROOM_OF_ONE * MOST_OF_TOP) && graph_takes_room(g, ROOM_OF_ONE * lines * (size_t)count) ? (int)count : 0;
 }
 
 /* x without what is taken, where `left` is 0: log(0) is less than any number, log(1) is 0. */

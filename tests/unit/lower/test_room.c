@@ -124,7 +124,7 @@ static void too_long_a_network_is_refused_early(void **state) {
     add_value(&file, 11, "v0", ONNX_FLOAT, "1,4");
     add_value(&file, 12, "v33000", ONNX_FLOAT, NULL);
     for (int i = 0; i < 33000; i++) {
-        char input[12], output[12];
+        char input[16], output[12];
         snprintf(input, sizeof input, "v%d", i);
         snprintf(output, sizeof output, "v%d", i + 1);
         add_node(&file, output, "Sigmoid", input, output, "");
