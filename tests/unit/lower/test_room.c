@@ -124,7 +124,7 @@ static void too_long_a_network_is_refused_early(void **state) {
     add_value(&file, 11, "v0", ONNX_FLOAT, "1,4");
     add_value(&file, 12, "v33000", ONNX_FLOAT, NULL);
     for (int i = 0; i < 33000; i++) {
-        char input[16], output[12];
+        char input[16], output[16];
         snprintf(input, sizeof input, "v%d", i);
         snprintf(output, sizeof output, "v%d", i + 1);
         add_node(&file, output, "Sigmoid", input, output, "");
@@ -147,7 +147,7 @@ static void too_many_outputs_are_refused_first(void **state) {
         struct bytes file = {0};
         add_value(&file, 11, "x", ONNX_FLOAT, "1,4");
         for (int i = 0; i < (int)MORSEL_FORMAT_MAX_IO + more; i++) {
-            char output[12];
+            char output[16];
             snprintf(output, sizeof output, "y%d", i);
             add_value(&file, 12, output, ONNX_FLOAT, NULL);
             add_node(&file, output, i < (int)MORSEL_FORMAT_MAX_IO ? "Sigmoid" : "Nonsense", "x", output, "");

@@ -72,7 +72,7 @@ static void rounds_that_change_one_node_end(void **state) {
     enum { LONG = 3000 };
     struct bytes file = {0};
     struct graph_pass_done done[GRAPH_PASSES];
-    char output[12] = "x";
+    char output[16] = "x";
     add_value(&file, 11, "x", ONNX_FLOAT, "1,4");
     for (int i = 0; i < LONG; i++) {
         char inputs[20];
@@ -98,7 +98,7 @@ static bool decomposes(const char *op, const char *inputs, int count) {
     const struct number ones[4] = {{1, 1}, {1, 1}, {1, 1}, {1, 1}};
     struct bytes file = {0};
     struct onnx_report report = {0};
-    char input[12] = "x", output[12], both[24];
+    char input[16] = "x", output[16], both[24];
     add_value(&file, 11, "x", ONNX_FLOAT, "1,4");
     add_constant(&file, "w", ONNX_FLOAT, 1, &four, ones, 4);
     for (int i = 0; i < count; i++) {
