@@ -165,7 +165,7 @@ vector_flags = $(if $(filter $(VECTOR_LOOPS),$(1)),-ftree-vectorize)
 # nor NEON.
 CORE_LOOPS := core/picture_rows.c core/checksum.c core/check_values.c core/weights.c core/quantize.c
 SMALL_FILES := core/% %/table.c kernels/turn.c kernels/resize.c x86/conv_plan.c x86/conv_product.c x86/fc_rows.c
-# Kernels whose loops are all intrinsics and that take as long at -Os, measured, and some that are a small part of any run: 11 KB less.
+# Kernels whose loops are all intrinsics and that take as long at -Os, measured, and some that are a small part of any run.
 # At -Os gcc puts no vzeroupper in: what leaves such a file calls _mm256_zeroupper(), as SSE code waits for upper halves.
 LEAN_FILES := x86/depthwise_%.c x86/fc_avx%.c x86/float_pairs_avx2.c x86/gather_avx2.c x86/map.c \
 	x86/mean_avx2.c x86/pixels_avx2.c x86/seven_avx2.c \

@@ -120,6 +120,13 @@ static struct onnx_value *place_of_most(struct onnx_graph *g, struct onnx_node *
     return last ? place : put(g, node, "Sub", number(g, node, 0), place, &place->shape); /* which has no -0, as Neg does */
 }
 
+/* 0 where the index is that of a place, 1 elsewhere: the size of the sign of their distance. */
+static struct onnx_value *elsewhere(struct onnx_graph *g, struct onnx_node *node, const struct onnx_value *x, int axis,
+                                    struct onnx_value *place) {
+    struct onnx_value *off = put(g, node, "Sub", indices(g, node, x, axis, 1), place, &x->shape);
+    return put(g, node, "Abs", put(g, node, "Sign", off, NULL, &x->shape), NULL, &x->shape);
+}
+
 /* Whoever reads the integer makes a float of it, or it goes out of the network. */
 static bool may_be_float(struct onnx_graph *g, struct onnx_value *y) {
     const struct onnx_node *reader;
@@ -195,8 +202,7 @@ static bool change_top(struct onnx_graph *g, struct onnx_node *node) {
         values[i] = least ? put(g, node, "Sub", number(g, node, 0), most, &most->shape) : most; /* without -0, which Neg has */
         places[i] = place_of_most(g, node, x, goes, axis, false, less);
         if (i + 1 == count) break;
-        struct onnx_value *off = put(g, node, "Sub", indices(g, node, x, axis, 1), places[i], &x->shape);
-        struct onnx_value *left = put(g, node, "Abs", put(g, node, "Sign", off, NULL, &x->shape), NULL, &x->shape);
+        struct onnx_value *left = elsewhere(g, node, x, axis, places[i]);
         struct onnx_value *taken = put(g, node, "Sub", number(g, node, 1), left, &x->shape);
         taken = put(g, node, "Mul", taken, number(g, node, 2 * (double)x->shape.dims[axis]), &x->shape);
         less = less ? put(g, node, "Add", less, taken, &x->shape) : taken;
@@ -214,7 +220,7 @@ static bool sees_one_axis(const struct onnx_node *node, const struct onnx_value 
            (node->opset >= 13 || *axis == x->shape.rank - 1);
 }
 
-/* 1 where the index is that of the maximum: one minus the size of the sign of their distance. */
+/* 1 where the index is that of the maximum. */
 static bool change_hardmax(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0);
     bool goes[ONNX_MAX_RANK];
@@ -222,9 +228,7 @@ static bool change_hardmax(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_is(node, "Hardmax") || !sees_one_axis(node, x, goes, &axis) || !graph_takes_room(g, 2 * (size_t)x->shape.dims[axis]))
         return false;
     struct onnx_value *place = place_of_most(g, node, x, goes, axis, false, NULL);
-    struct onnx_value *off = put(g, node, "Sub", indices(g, node, x, axis, 1), place, &x->shape);
-    struct onnx_value *far = put(g, node, "Abs", put(g, node, "Sign", off, NULL, &x->shape), NULL, &x->shape);
-    become(g, node, "Sub", number(g, node, 1), far);
+    become(g, node, "Sub", number(g, node, 1), elsewhere(g, node, x, axis, place));
     return true;
 }
 
