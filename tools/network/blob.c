@@ -52,7 +52,7 @@ static bool open_failed(const struct network *network, enum morsel_error error, 
 static bool strings_fit(const struct network *network, struct failure *failure) {
     return blob_strings_fit(&network->model, network_variants(network)) ||
            failure_set(failure, STATUS_INPUT,
-                       "%s: its names or labels lie as morsel does not write them: they share bytes, or a label has over %d",
+                       "%s: its names or labels lie as morsel does not write them: they share bytes, or a label has over %d bytes",
                        network->call.path, (int)TEXT_LABEL_MOST);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of operators: which there are, in which opsets, with how many inputs and outputs, and who infers and folds them. */
+#include "tools/base/text.h"
 #include "tools/onnx/operator.h"
 #include <limits.h>
 #include <pthread.h>
@@ -245,15 +246,13 @@ static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
 
 _Static_assert(4 * sizeof operators / sizeof *operators < 3 * SLOTS, "slots stay empty, where a search ends");
 
-static unsigned slot_of(const char *name) {
-    unsigned hash = 5381;
-    for (; *name; name++) hash = hash * 33 + (unsigned char)*name;
-    return (hash ^ hash >> 10) & (SLOTS - 1);
+static size_t slot_of(const char *name) {
+    return text_hash(name) & (SLOTS - 1);
 }
 
 static void fill_slots(void) {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-        unsigned at = slot_of(operators[i].name);
+        size_t at = slot_of(operators[i].name);
         while (slots[at]) at = (at + 1) & (SLOTS - 1);
         slots[at] = (uint16_t)(i + 1);
     }
@@ -261,7 +260,7 @@ static void fill_slots(void) {
 
 const struct onnx_operator *onnx_operator_find(const char *domain, const char *name) {
     pthread_once(&slots_once, fill_slots);
-    for (unsigned at = slot_of(name); slots[at]; at = (at + 1) & (SLOTS - 1)) {
+    for (size_t at = slot_of(name); slots[at]; at = (at + 1) & (SLOTS - 1)) {
         const struct onnx_operator *op = &operators[slots[at] - 1];
         if (!strcmp(op->name, name) && !strcmp(op->domain, domain)) return op;
     }

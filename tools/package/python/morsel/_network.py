@@ -113,7 +113,7 @@ class Model:
 
     def _settle(self, model: c.Model, blob: np.ndarray, variants: int) -> None:
         if not lib.morsel_python_strings_fit(ctypes.byref(model), variants):
-            raise Error("names or labels of the blob share bytes, or a label has over 1024: no writer of blobs lays them so")
+            raise Error("names or labels of the blob share bytes, or a label has over 1,024 bytes: no writer of blobs lays them so")
         self._blob, self._model, self._at = blob, model, ctypes.byref(model)
         self._own = threading.local()
         self._variants: List[Model] = [self]
