@@ -11,12 +11,12 @@ enum morsel_error morsel_check_fc(const struct morsel_step_check *s) {
     if (morsel_product(p->rows, p->outputs) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
     struct morsel_packed w = {.channels = ((uint64_t)p->outputs + 15) / 16 * 16, .line = ((uint64_t)p->inputs + 3) / 4};
     w.padding = (uint32_t)(w.line * 4 - p->inputs);
-    w.bytes = w.channels * w.line * 4; /* both <= 2^31 */
+    w.bytes = w.channels * w.line * 4; /* both at most 2^31. Proven: tests/prove, fc. */
     if (!morsel_check_dynamic(s, &p->sums, w.channels, p->rows)) return MORSEL_ERR_PARAMETER;
     return morsel_check_sums(s, &p->sums, &w);
 }
 
-/* Any batch index leads inside an operand, because it is taken modulo the operand's own batch. */
+/* Any batch index leads inside an operand, because it is taken modulo the operand's own batch. Proven: tests/prove, batch. */
 enum morsel_error morsel_check_matmul(const struct morsel_step_check *s) {
     const struct morsel_blob_matmul *p = s->parameters;
     const struct morsel_blob_tensor *b = morsel_blob_input(s->check->model, s->step, 1);

@@ -113,7 +113,7 @@ int morsel_check_halves(const struct morsel_check *c, uint32_t offset, uint64_t 
     return morsel_check_affords(c, 2 * count) && morsel_all_finite_halves(morsel_blob_at(c->model, offset), (uint32_t)count / 2);
 }
 
-/* weight_zero, float_bias and the proofs may be absent. `channels` is below 2^36. */
+/* weight_zero, float_bias and the proofs may be absent. `channels` is below 2^36. Proven: tests/prove, fc and packed. */
 static int channels_fit(const struct morsel_check *c, const struct morsel_blob_sums *p, uint64_t channels) {
     if (!morsel_check_data(c, p->bias, 4 * channels) || !morsel_check_floats(c, p->multiplier, channels)) return 0;
     if (!morsel_check_data(c, p->weight_sum, 4 * channels)) return 0;

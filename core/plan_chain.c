@@ -27,7 +27,8 @@
 /* --- Memory --- */
 
 uint32_t morsel_band_bytes(const struct morsel_model *model) {
-    uint32_t most = 0, bytes = 0; /* rings and scratch of a group do not overlap in the arena, so their sum is below 2^31 */
+    /* Rings and scratch of a group do not overlap in the arena, so their sum is below 2^31: core/check_plan.c refuses what does. */
+    uint32_t most = 0, bytes = 0;
     for (uint32_t i = 0; i < morsel_blob_header(model)->steps.count; i++) {
         const struct morsel_blob_step *step = morsel_blob_step(model, i);
         const struct morsel_blob_tensor *y = morsel_blob_output(model, step);

@@ -48,7 +48,8 @@ static void meet(struct sweep *s, uint32_t offset, uint32_t bytes) {
     if (offset <= s->at && offset + bytes > s->past) s->past = offset + bytes;
 }
 
-/* The largest gap of steps first .. last, in one of the arena's two parts, as every slice. Slices are aligned, and end below 2^31. */
+/* The largest gap of steps first .. last, in one of the arena's two parts, as every slice. Slices are aligned, and end below 2^31.
+ * Proven: tests/prove, place and scratch. */
 static struct morsel_room find_gap(const struct morsel_session *session, const struct alive *alive, uint32_t first, uint32_t last) {
     const struct morsel_model *model = session->model;
     struct morsel_room gap = {NULL, 0};

@@ -67,7 +67,7 @@ void prove_packed(void) {
     wide taps = (wide)p.window.kernel_w * (x.dims[3] / p.groups), outs = ((wide)(y.dims[3] / p.groups) + 15) / 16 * 16;
     prove_assert(taps < (wide)1 << 37);
     prove_assert(w.line == (taps + 3) / 4 & w.padding <= 3 & w.line * 4 - w.padding == taps);
-    prove_assert(w.channels == outs * p.groups);
+    prove_assert(w.channels == outs * p.groups & w.channels < (wide)1 << 36);
     wide channel = (wide)w.line * (4 * p.window.kernel_h);
     prove_assert(channel < (wide)1 << 44);
     prove_assert(outs <= UINT32_MAX);

@@ -230,10 +230,11 @@ static bool load_node(struct loader *l, struct onnx_node *node, const Onnx__Node
     node->inputs = onnx_alloc(graph, inputs * sizeof(void *));
     node->outputs = onnx_alloc(graph, outputs * sizeof(void *));
     for (size_t i = 0; i < inputs; i++) node->inputs[i] = *from->input[i] ? onnx_named(graph, from->input[i]) : NULL;
-    node->attribute_count = from->n_attribute;
     node->attributes = onnx_alloc(graph, from->n_attribute * sizeof *node->attributes);
-    for (size_t i = 0; i < from->n_attribute; i++)
-        if (!load_attribute(l, node, from->attribute[i], &node->attributes[i])) return false;
+    for (size_t i = 0; i < from->n_attribute; i++) {
+        if (!strcmp(from->attribute[i]->name, ONNX_EXACT_MARK)) continue; /* the passes', of what they have shown: no file's word counts */
+        if (!load_attribute(l, node, from->attribute[i], &node->attributes[node->attribute_count++])) return false;
+    }
     return load_outputs_of(l, node, from);
 }
 

@@ -79,7 +79,8 @@ enum onnx_trait {
 #define ONNX_DYNAMIC_MARK "morsel_dynamic"
 #define ONNX_OWN "morsel" /* the domain of operators that passes put in */
 
-/* The attribute of a node that computes with whole numbers, which bytes would round: it stays float. Ours alone, and never written. */
+/* The attribute of a node that computes with whole numbers, which bytes would round: it stays float. Ours alone: never written,
+ * and not taken from a file. */
 #define ONNX_EXACT_MARK "morsel_exact"
 
 struct onnx_operator {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* onnx_load(): what it takes from a file, and one clear line for each way a file can be wrong. */
 #include "tests/unit/support/onnx_file.h"
+#include "tools/onnx/operator.h"
 
 #include <sys/stat.h>
 
@@ -87,6 +88,22 @@ static void attributes_are_read(void **state) {
 }
 
 /* A constant in one of the typed fields: floats 4, int32 5 (all small types), int64 7, double 10, uint64 11. */
+/* Float weights pass for bytes behind that mark, so no file may set it. */
+static void no_file_says_what_is_exact(void **state) {
+    (void)state;
+    struct bytes graph = {0};
+    add_value(&graph, 11, "x", 1, "1,3");
+    add_value(&graph, 12, "y", 1, NULL);
+    add_node(&graph, "n", "Any", "x", "y", "i:-7 " ONNX_EXACT_MARK ":1 k:2");
+    struct bytes model = model_message(&graph, 17);
+    struct onnx_graph *net = load_good(&model);
+    const struct onnx_node *node = net->nodes[0];
+    assert_int_equal(node->attribute_count, 2);
+    assert_null(onnx_attribute(node, ONNX_EXACT_MARK));
+    assert_int_equal(onnx_attribute_int(node, "k", 0), 2);
+    onnx_free(net);
+}
+
 static void typed_fields_are_read(void **state) {
     (void)state;
     static const struct {
@@ -418,6 +435,7 @@ int main(void) {
         cmocka_unit_test(names_and_numbers_are_read),
         cmocka_unit_test(every_node_has_a_first_output),
         cmocka_unit_test(attributes_are_read),
+        cmocka_unit_test(no_file_says_what_is_exact),
         cmocka_unit_test(typed_fields_are_read),
         cmocka_unit_test(an_initializer_is_no_input),
         cmocka_unit_test(bad_tensors_are_refused),
