@@ -43,7 +43,9 @@ struct sweep {
     uint32_t next; /* where the next slice begins */
 };
 
+/* What is empty is nowhere: nobody has checked its offset. */
 static void meet(struct sweep *s, uint32_t offset, uint32_t bytes) {
+    if (!bytes) return;
     if (offset > s->at && offset < s->next) s->next = offset;
     if (offset <= s->at && offset + bytes > s->past) s->past = offset + bytes;
 }
