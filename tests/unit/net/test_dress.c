@@ -11,6 +11,7 @@
 
 #include "core/blob.h"
 #include "tests/unit/support/sample_blob.h"
+#include "tests/unit/support/stream_runs.h"
 #include "tools/base/text.h"
 #include "tools/net/blob/blob.h"
 #include "tools/net/blob/pieces.h"
@@ -171,6 +172,57 @@ static void variants_share_the_room_of_names(void **state) {
     }
 }
 
+/* Written anew, all that its variants say; and how many bytes it takes. */
+static uint8_t *dressed_again(const uint8_t *blob, size_t bytes, size_t *more) {
+    struct morsel_model model, variants[2];
+    struct blob_extras extras[2];
+    assert_int_equal(morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(morsel_open_variant(&variants[i], &model, i, MORSEL_SKIP_CHECKSUM), MORSEL_OK);
+        assert_true(blob_extras_of(&variants[i], 2, &extras[i]));
+    }
+    uint8_t *again = blob_dress(blob, bytes, 2, extras, more);
+    assert_non_null(again);
+    for (uint32_t i = 0; i < 2; i++) extras_free(&extras[i]);
+    return again;
+}
+
+/* Two networks and a text rule, which the header of the first does not tell. */
+static uint8_t *variants_of(uint32_t seed, size_t *bytes) {
+    static const uint32_t words[4] = {0};
+    struct net *nets[2];
+    struct blob_extras extras[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        nets[i] = make_random(seed + i, 1);
+        extras[i] = (struct blob_extras){.text = words, .text_words = 4};
+        assert_true(plan_arena(nets[i]));
+    }
+    uint8_t *all = blob_write_variants((const struct net *const *)nets, 2, extras, bytes);
+    assert_non_null(all);
+    ((struct morsel_blob_header *)(void *)all)->text.count = 0;
+    for (uint32_t i = 0; i < 2; i++) net_free(nets[i]);
+    return all;
+}
+
+/* What all share is the first one's: the second has a text rule in vain, and is of the version that the rest of it needs. */
+static void a_variant_has_no_text_rule_of_its_own(void **state) {
+    (void)state;
+    uint32_t old = 0;
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        size_t bytes, more;
+        uint8_t *all = variants_of(seed, &bytes), *once = dressed_again(all, bytes, &bytes), *twice = dressed_again(once, bytes, &more);
+        const struct morsel_blob_header *h = (void *)once;
+        uint32_t second = ((const uint32_t *)(const void *)(once + h->variants.offset))[1];
+        old += ((const struct morsel_blob_header *)(const void *)(once + second))->format_version == 1;
+        assert_int_equal(bytes, more);
+        assert_memory_equal(once, twice, bytes);
+        free(twice);
+        free(once);
+        free(all);
+    }
+    assert_true(old > 0);
+}
+
 /* As tables of names were made by. */
 static uint32_t fnv1a(const char *name) {
     uint32_t h = 2166136261u;
@@ -203,6 +255,7 @@ int main(void) {
                                        cmocka_unit_test(a_text_rule_outside_is_refused),
                                        cmocka_unit_test(records_that_share_bytes_are_refused),
                                        cmocka_unit_test(variants_share_the_room_of_names),
+                                       cmocka_unit_test(a_variant_has_no_text_rule_of_its_own),
                                        cmocka_unit_test(names_chosen_to_meet_do_not)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,10 +126,9 @@ static uint32_t format_of(const struct morsel_model *model) {
     return 1;
 }
 
-/* The oldest version that can say what the network needs. */
-static uint32_t version_of(const struct morsel_model *model, const struct blob_extras *extras) {
-    bool newer =
-        extras->text || extras->answer || extras->metadata_count || (extras->picture && extras->picture->resize > MORSEL_RESIZE_SHORT_SIDE);
+/* The oldest version that can say what the network needs. Text rule and metadata are those of `first`, whatever a variant says of its own. */
+static uint32_t version_of(const struct morsel_model *model, const struct blob_extras *own, const struct blob_extras *first) {
+    bool newer = first->text || own->answer || first->metadata_count || (own->picture && own->picture->resize > MORSEL_RESIZE_SHORT_SIDE);
     return newer || morsel_fast_bytes(morsel_blob_header(model)) ? 2 : format_of(model);
 }
 
@@ -258,7 +257,7 @@ uint8_t *blob_dress(const uint8_t *blob, size_t blob_bytes, uint32_t count, cons
         models[i].blob = blob + (i ? list[i] : 0);
         models[i].blob_bytes = (uint32_t)blob_bytes - (i ? list[i] : 0);
         pieces[i].from = &models[i];
-        pieces[i].header.format_version = version_of(&models[i], &extras[i]);
+        pieces[i].header.format_version = version_of(&models[i], &extras[i], extras);
         names += names_of(morsel_blob_header(&models[i]));
         records += records_in(morsel_blob_header(&models[i]));
     }
