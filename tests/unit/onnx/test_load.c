@@ -432,20 +432,13 @@ static void what_is_no_model_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_numbers_are_read),
-        cmocka_unit_test(every_node_has_a_first_output),
-        cmocka_unit_test(attributes_are_read),
-        cmocka_unit_test(no_file_says_what_is_exact),
-        cmocka_unit_test(typed_fields_are_read),
-        cmocka_unit_test(an_initializer_is_no_input),
-        cmocka_unit_test(bad_tensors_are_refused),
-        cmocka_unit_test(unreadable_types_do_no_harm_until_read),
-        cmocka_unit_test(external_data_is_read),
-        cmocka_unit_test(versions_out_of_range_are_refused),
-        cmocka_unit_test(broken_graphs_are_refused),
-        cmocka_unit_test(nodes_are_sorted),
-        cmocka_unit_test(functions_are_inlined),
-        cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(names_and_numbers_are_read), cmocka_unit_test(every_node_has_a_first_output),
+        cmocka_unit_test(attributes_are_read),        cmocka_unit_test(no_file_says_what_is_exact),
+        cmocka_unit_test(typed_fields_are_read),      cmocka_unit_test(an_initializer_is_no_input),
+        cmocka_unit_test(bad_tensors_are_refused),    cmocka_unit_test(unreadable_types_do_no_harm_until_read),
+        cmocka_unit_test(external_data_is_read),      cmocka_unit_test(versions_out_of_range_are_refused),
+        cmocka_unit_test(broken_graphs_are_refused),  cmocka_unit_test(nodes_are_sorted),
+        cmocka_unit_test(functions_are_inlined),      cmocka_unit_test(what_is_no_model_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
