@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ARENA_MOST = 4 << 20, WORK_MOST = 4 << 20, FLOATS_MOST = 1 << 20, BANDS_MOST = 16 << 20, VARIANTS_MOST = 4 };
+enum { ARENA_MOST = 4 << 20, WORK_MOST = 1 << 20, FLOATS_MOST = 1 << 20, BANDS_MOST = 16 << 20, VARIANTS_MOST = 4 };
 
 enum { NOBODYS = 0x55 };
 

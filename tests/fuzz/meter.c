@@ -3,11 +3,11 @@
  * Between an engine and a fuzzer, by the linker's --wrap: counts inputs, and finds the slowest and those that hang. What it found stands in
  * a line that begins with "meter:", when the program ends. An input that hangs is kept, as MORSEL_METER says.
  *
- * Time is that of this thread on its CPU: what others take is none of it. A fuzzer runs a blob several times, of up to four million turns
+ * Time is that of this thread on its CPU: what others take is none of it. A fuzzer runs a blob several times, of up to a million turns
  * each: so an input may take a tenth of a second, and a second for each of its megabytes. A picture that its bytes can hold may be large
  * all the same, of a thousand pixels in a byte: it may take 50 ns besides for each pixel, of which there are 2^28 at most. Sanitizers take
- * ten times as long. What takes longer, or longest so far, is tried twice more, and its least time counts. A virtual
- * machine may be slow for seconds, and its clocks do not know: what still seems to hang is tried again, seconds later.
+ * ten times as long. What takes longer, or longest so far, is tried twice more, and its least time counts. A virtual machine may be slow
+ * for seconds, and its clocks do not know: what still seems to hang is tried again, seconds later.
  */
 #include "fuzz.h"
 

@@ -126,7 +126,7 @@ static uint32_t format_of(const struct morsel_model *model) {
     return 1;
 }
 
-/* The oldest version that can say what the network needs. Text rule and metadata are those of `first`, whatever a variant says of its own. */
+/* The oldest version that can say what the network needs. Text rule and metadata are those of `first`, whatever variants say. */
 static uint32_t version_of(const struct morsel_model *model, const struct blob_extras *own, const struct blob_extras *first) {
     bool newer = first->text || own->answer || first->metadata_count || (own->picture && own->picture->resize > MORSEL_RESIZE_SHORT_SIDE);
     return newer || morsel_fast_bytes(morsel_blob_header(model)) ? 2 : format_of(model);
