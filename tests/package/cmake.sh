@@ -50,7 +50,6 @@ for kind in static shared; do
     else fail "$kind"; fi
 done
 consumer "add_subdirectory" -DHOW=add -DSOURCE="$source"
-consumer "add_subdirectory, plain C" -DHOW=add -DSOURCE="$source" -DMORSEL_PLAIN_C=ON -DMORSEL_EXECUTABLE="$source/$morsel"
 # few NAME OPTIONS...: the kinds of two networks and no others
 few() {
     consumer "$@" -DUSED=ONLY_USED -DOTHER="$source/tests/golden/cases/move_gather-qdq-u8s8pc/net.onnx"
@@ -61,6 +60,7 @@ few() {
 few "find_package, only used" -DHOW=find -DCMAKE_PREFIX_PATH="$work/static" -DMORSEL_EXECUTABLE="$source/$morsel"
 few "add_subdirectory, only used" -DHOW=add -DSOURCE="$source" -DMORSEL_EXECUTABLE="$source/$morsel" -DMORSEL_ISA="avx2;neon"
 if nm "$folder/app" | grep -E 'avxvnni|avx512|_rows_(dotprod|i8mm)' >"$work/log"; then fail "MORSEL_ISA: kernels of others"; else echo "ok cmake MORSEL_ISA"; fi
-if git archive --format=tar.gz -o "$work/morsel.tar.gz" HEAD 2>"$work/log"; then consumer "FetchContent" -DHOW=fetch -DARCHIVE="$work/morsel.tar.gz" -DMORSEL_EXECUTABLE="$source/$morsel"
+if git archive --format=tar.gz -o "$work/morsel.tar.gz" HEAD 2>"$work/log"; then
+    consumer "FetchContent, plain C" -DHOW=fetch -DARCHIVE="$work/morsel.tar.gz" -DMORSEL_PLAIN_C=ON -DMORSEL_EXECUTABLE="$source/$morsel"
 else echo "skip cmake FetchContent: no git"; fi
 exit $status
