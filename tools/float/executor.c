@@ -14,7 +14,7 @@
 
 /* Weights are packed for each node that reads them, and one constant may have many readers: room follows from the numbers in the file. Of
  * networks seen, none took more than a quarter of it. */
-enum { LEAST_ROOM = 1 << 30, BYTES_OF_A_NUMBER = 64 };
+enum { LEAST_ROOM = 1 << 28, BYTES_OF_A_NUMBER = 64 };
 
 static size_t room_of(const struct onnx_graph *graph) {
     return onnx_room(graph, LEAST_ROOM, BYTES_OF_A_NUMBER, SIZE_MAX);
@@ -307,6 +307,7 @@ static void add_nodes(struct executor *executor, const struct onnx_graph *graph,
         bool follows = float_operator_of(p.node) && follows_refused(executor, p.node);
         if (!follows && add_node(&p, graph)) continue;
         if (!follows) onnx_refuse(report, p.node, "%s", p.why);
+        if (executor->taken > executor->room) return; /* so would be all that come behind it */
         pass_over(executor, p.node);
     }
 }

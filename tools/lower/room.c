@@ -3,14 +3,34 @@
 #include "tools/lower/lower.h"
 
 /* Of networks seen, none took more than a third of its room. That of a file without numbers is one for any network, and grows with the
- * largest of the arrays that a run has to hold anyway, up to a limit: shapes cost a file nothing. */
+ * largest of the arrays that a run has to hold anyway, up to a limit: shapes cost a file nothing. What comes of constants alone is not held:
+ * a few nodes that each double one make any number of it. */
 enum { LEAST_MEMORY = 64 << 20, MOST_FOR_SHAPES = 1 << 30, BYTES_OF_AN_ELEMENT = 128, BYTES_OF_A_NUMBER = 64 };
+
+/* Whether what comes into the network has a part in the value: `lowered` says so, of values in front. */
+static void *has_part(const struct onnx_value *value) {
+    const struct onnx_node *node = value->producer;
+    void *has = value->is_input ? value->lowered : NULL;
+    for (int i = 0; !has && node && i < node->input_count; i++) has = node->inputs[i] ? node->inputs[i]->lowered : NULL;
+    return has;
+}
+
+/* Leaves `lowered` set of all that is not of constants alone. */
+static void find_parts(const struct onnx_graph *graph) {
+    for (size_t i = 0; i < graph->value_count; i++) graph->values[i]->lowered = NULL;
+    for (size_t i = 0; i < graph->input_count; i++) graph->inputs[i]->lowered = graph->inputs[i];
+    for (size_t n = 0; n < graph->node_count; n++)
+        for (int i = 0; i < graph->nodes[n]->output_count; i++)
+            if (graph->nodes[n]->outputs[i]) graph->nodes[n]->outputs[i]->lowered = has_part(graph->nodes[n]->outputs[i]);
+}
 
 size_t memory_room(const struct onnx_graph *graph) {
     const int64_t most = (MOST_FOR_SHAPES - LEAST_MEMORY) / BYTES_OF_AN_ELEMENT;
     int64_t largest = 0;
+    find_parts(graph);
     for (size_t i = 0; i < graph->value_count; i++) {
-        const int64_t count = graph->values[i]->constant ? 0 : onnx_elements(&graph->values[i]->shape);
+        const struct onnx_value *value = graph->values[i];
+        const int64_t count = value->constant || !value->lowered ? 0 : onnx_elements(&value->shape);
         largest = count > largest ? count : largest;
     }
     largest = largest < most ? largest : most;

@@ -106,14 +106,39 @@ static void room_grows_with_arrays_to_an_end(void **state) {
     const int64_t dims[] = {1, 1000, 1000000, (int64_t)1 << 40};
     size_t room[4];
     for (int i = 0; i < 4; i++) {
-        struct onnx_value value = {.shape = {1, {dims[i]}}}, *values[] = {&value};
-        const struct onnx_graph graph = {.values = values, .value_count = 1};
+        struct onnx_value value = {.shape = {1, {dims[i]}}, .is_input = true}, *values[] = {&value};
+        const struct onnx_graph graph = {.values = values, .value_count = 1, .inputs = values, .input_count = 1};
         room[i] = memory_room(&graph);
     }
     assert_true(room[0] < (size_t)300 << 20);
     assert_true(room[1] > room[0] && room[2] > room[1]);
     assert_true(room[2] < room[0] + ((size_t)128 << 20));
     assert_int_equal(room[3] >> 20, 1024);
+}
+
+/* Nodes that each double a constant come to any number: no run holds what they make, until an input has a part in it. */
+static void what_constants_come_to_makes_no_room(void **state) {
+    (void)state;
+    size_t room[2];
+    for (int part = 0; part < 2; part++) {
+        const int64_t one = 1;
+        struct bytes file = {0};
+        add_value(&file, 11, "x", ONNX_FLOAT, "1");
+        add_value(&file, 12, "v30", ONNX_FLOAT, NULL);
+        add_constant(&file, "v0", ONNX_FLOAT, 1, &one, &(struct number){1, 0}, 1);
+        for (int i = 0; i < 30; i++) {
+            char inputs[16], output[8];
+            snprintf(inputs, sizeof inputs, "v%d v%d", i, i);
+            snprintf(output, sizeof output, "v%d", i + 1);
+            add_node(&file, output, "Concat", i == 0 && part ? "v0 x" : inputs, output, "axis:0");
+        }
+        struct bytes message = model_message(&file, 13);
+        struct onnx_graph *graph = inferred_bytes(&message);
+        room[part] = memory_room(graph);
+        onnx_free(graph);
+    }
+    assert_true(room[0] < (size_t)65 << 20);
+    assert_int_equal(room[1] >> 20, 1024);
 }
 
 /* The lowering ends where no merging could make it short enough: what follows takes no memory. */
@@ -200,6 +225,7 @@ int main(void) {
         cmocka_unit_test(room_grows_with_the_file),
         cmocka_unit_test(a_matrix_of_a_resize_has_a_limit),
         cmocka_unit_test(room_grows_with_arrays_to_an_end),
+        cmocka_unit_test(what_constants_come_to_makes_no_room),
         cmocka_unit_test(too_long_a_network_is_refused_early),
         cmocka_unit_test(too_many_outputs_are_refused_first),
     };
