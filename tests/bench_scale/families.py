@@ -75,6 +75,11 @@ def transposes(n):
     return quantized(n, lambda i, x, y: ([helper.make_node("Transpose", [x], [y], perm=[0, 1, 3, 2])], []))
 
 
+def concats(n):
+    """Of one input each: views, unless more than one step reads the last of them."""
+    return quantized(n, lambda i, x, y: ([helper.make_node("Concat", [x], [y], axis=1)], []))
+
+
 def sigmoids(n):
     return quantized(n, lambda i, x, y: ([helper.make_node("Sigmoid", [x], [y])], []))
 
@@ -238,6 +243,25 @@ def float_transposes(n):
     return chain(n, "Transpose", perm=[0, 1, 3, 2])
 
 
+def float_gathers(n):
+    return chain(n, "Gather", [numpy_helper.from_array(np.array([3, 2, 1, 0], np.int64), "order")], axis=3)
+
+
+def float_blocks(n):
+    return chain(n, "DepthToSpace", blocksize=1)
+
+
+def moved_conditions(n):
+    """A condition that is moved again and again, and of each of these a Where."""
+    order = numpy_helper.from_array(np.array([3, 2, 1, 0], np.int64), "order")
+    values = x_and_y((1, 4, 4, 4)) + [helper.make_tensor_value_info("b", TensorProto.BOOL, [1, 1, 1, 4])]
+    nodes = []
+    for i in range(n // 2):
+        nodes.append(helper.make_node("Gather", [f"b{i}" if i else "b", "order"], [f"b{i + 1}"], axis=3))
+        nodes.append(helper.make_node("Where", [f"b{i + 1}", f"t{i}" if i else "x", "zero"], [f"t{i + 1}" if i < n // 2 - 1 else "y"]))
+    return model(nodes, [values[0], values[2]], values[1:2], [order, scalar("zero", 0.0)])
+
+
 def float_sums(n):
     return chain(n, "ReduceSum", [numpy_helper.from_array(np.array([3], np.int64), "axes")], keepdims=1)
 
@@ -285,11 +309,12 @@ def float_convs(n):
     return chain(n, "Conv", [weights], pads=[1, 1, 1, 1])
 
 
-STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, sigmoids, bare_pools, wide, wide_sums]
+STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, concats, sigmoids, bare_pools, wide, wide_sums]
 FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
           outputs, opset_imports, empty_attributes, pieces, attributes]
-OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out]
-QUANTIZED = [float_relus, float_transposes, float_norms, float_convs, fan_out, split_joins, products]
+OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out,
+             moved_conditions]
+QUANTIZED = [float_relus, float_transposes, float_gathers, float_blocks, float_norms, float_convs, fan_out, split_joins, products]
 CALIBRATED = [family for family in QUANTIZED if family is not split_joins]  # which doubles its numbers, beyond all floats
 GROUPS = {"steps": STEPS, "folded": FOLDED, "optimized": OPTIMIZED, "quantized": QUANTIZED, "calibrated": CALIBRATED}
 

@@ -57,16 +57,24 @@ static struct meaning *in_scale(struct lowering *l, struct onnx_node *node, stru
     return good ? made : NULL;
 }
 
-/* Whether one step alone reads the value: as a view it is gathered for each that does. */
+/* What reads the value and only hands it on; NULL: a step does, or not one alone. */
+static const struct onnx_node *handed_on(const struct onnx_value *value) {
+    const struct onnx_node *reader = only_reader(value);
+    const bool hands = reader && (node_is(reader, "QuantizeLinear") || node_is(reader, "DequantizeLinear") || node_is(reader, "Concat") ||
+                                  node_is(reader, "QLinearConcat") || onnx_has(reader, ONNX_VIEW));
+    return hands ? reader : NULL;
+}
+
+/* Whether one step alone reads the value: as a view it is gathered for each that does. What holds at the end of a chain holds along it: it
+ * is kept there, for the next one of the chain that asks. */
 static bool read_once(const struct onnx_value *value) {
-    for (;;) {
-        const struct onnx_node *reader = only_reader(value);
-        if (!reader) return value->is_output && !value_slot(value)->reader_count;
-        if (!node_is(reader, "QuantizeLinear") && !node_is(reader, "DequantizeLinear") && !node_is(reader, "Concat") &&
-            !node_is(reader, "QLinearConcat") && !onnx_has(reader, ONNX_VIEW))
-            return true;
-        value = reader->outputs[0];
-    }
+    const struct onnx_value *end = value;
+    for (const struct onnx_node *next; !value_slot(end)->once && (next = handed_on(end));) end = next->outputs[0];
+    const struct value_slot *last = value_slot(end);
+    const signed char once = last->once ? last->once : only_reader(end) || (end->is_output && !last->reader_count) ? 1 : -1;
+    for (; value != end; value = only_reader(value)->outputs[0]) value_slot(value)->once = once;
+    value_slot(end)->once = once;
+    return once > 0;
 }
 
 /* Its table has an entry for each element of the axis. */

@@ -116,14 +116,30 @@ static bool change_mixture(struct onnx_graph *g, struct onnx_node *node) {
     return floats && conditions;
 }
 
-/* Whether this pass, pass_ends.c or pass_masks.c makes a number of the condition. */
-static bool becomes_number(const struct onnx_value *x) {
+/* Whether this pass, pass_ends.c or pass_masks.c makes a number of a condition that nothing moves. */
+static bool is_made_a_number(const struct onnx_value *x) {
     static const char *const known[] = {"And", "Or", "Not", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"};
     const struct onnx_node *node = x->producer;
-    for (; node && onnx_class_of(node) == ONNX_MOVE && node->inputs[0]; node = x->producer) x = node->inputs[0];
     bool becomes = !node || x->type == ONNX_FLOAT || (graph_is(node, "Cast") && is_integer(onnx_input(node, 0)));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) becomes = becomes || graph_is(node, known[i]);
     return becomes && !x->constant;
+}
+
+/* What a condition is moved from; NULL: nothing moves it. */
+static struct onnx_value *moved_from(const struct onnx_value *x) {
+    const struct onnx_node *node = x->producer;
+    return node && onnx_class_of(node) == ONNX_MOVE ? node->inputs[0] : NULL;
+}
+
+/* The same of any. What is so at the end of a chain of moves is so along it: it is kept there, for others of the chain until the next
+ * round. */
+static bool becomes_number(struct onnx_value *x) {
+    struct onnx_value *end = x;
+    while (!end->answer && moved_from(end)) end = moved_from(end);
+    const signed char answer = end->answer ? end->answer : is_made_a_number(end) ? 1 : -1;
+    for (; x != end; x = moved_from(x)) x->answer = answer;
+    end->answer = answer;
+    return answer > 0;
 }
 
 /* A condition that is smaller than what it chooses from is as large: then so is each product with it. */
@@ -149,7 +165,10 @@ static bool has_integer_sums(const struct onnx_graph *g) {
 int pass_integers(struct onnx_graph *g) {
     const bool casts_stay = has_integer_sums(g);
     int changes = 0;
-    for (size_t i = 0; i < g->value_count; i++) g->values[i]->lowered = NULL;
+    for (size_t i = 0; i < g->value_count; i++) {
+        g->values[i]->lowered = NULL;
+        g->values[i]->answer = 0;
+    }
     /* What a change puts in front of a node is looked at, too: a chain goes in one round, however long it is. */
     for (size_t i = 0; graph_goes_on(g, i);) {
         struct onnx_node *node = graph_node_at(g, i);

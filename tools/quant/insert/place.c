@@ -24,6 +24,7 @@ struct placing {
     size_t *roots;   /* of values: what a chain of functions starts from */
     int *root_axes;  /* along which axis constants of that chain vary, -1 */
     size_t *node_of; /* of values: index of the producer, SIZE_MAX */
+    bool *joins;     /* nodes: a Concat, or something that only moves the result of one */
 };
 
 static size_t index_of(const struct placing *p, const struct onnx_value *value) {
@@ -102,16 +103,18 @@ static void find_tails(struct placing *p) {
     }
 }
 
-/* A Concat, or something that only moves the result of one. */
-static bool joins(const struct placing *p, size_t n) {
-    while (n != SIZE_MAX && p->kinds[n] == KIND_MOVE) n = p->node_of[index_of(p, p->graph->nodes[n]->inputs[0])];
-    return n != SIZE_MAX && p->kinds[n] == KIND_JOIN;
+/* What is in front stands before: a long chain of moves is walked once. */
+static void find_joins(struct placing *p) {
+    for (size_t n = 0; n < p->graph->node_count; n++) {
+        const size_t front = p->kinds[n] == KIND_MOVE ? p->node_of[index_of(p, p->graph->nodes[n]->inputs[0])] : SIZE_MAX;
+        p->joins[n] = p->kinds[n] == KIND_JOIN || (front != SIZE_MAX && p->joins[front]);
+    }
 }
 
 /* Everything that comes of the node goes out of the network, by way of others like it. */
 static bool at_end(const struct placing *p, size_t n) {
     const struct onnx_node *node = p->graph->nodes[n];
-    int64_t most = joins(p, n) ? JOIN_END : SMALL_END;
+    int64_t most = p->joins[n] ? JOIN_END : SMALL_END;
     for (int i = 0; i < node->output_count; i++) {
         const struct onnx_value *value = node->outputs[i];
         if (!value) continue;
@@ -221,8 +224,10 @@ static void find_needs(struct placing *p) {
     }
 }
 
+/* Halves the way that it goes: the next one is shorter. */
 static size_t group_of(const struct placing *p, size_t v) {
-    while (p->scheme->values[v].group != v) v = p->scheme->values[v].group;
+    struct scheme_value *values = p->scheme->values;
+    while (values[v].group != v) v = values[v].group = values[values[v].group].group;
     return v;
 }
 
@@ -332,12 +337,14 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     p.cut = onnx_alloc(graph, values * sizeof *p.cut);
     p.roots = onnx_alloc(graph, values * sizeof *p.roots);
     p.root_axes = onnx_alloc(graph, values * sizeof *p.root_axes);
+    p.joins = onnx_alloc(graph, nodes * sizeof *p.joins);
     p.node_of = onnx_alloc(graph, values * sizeof *p.node_of);
     memset(p.node_of, 0xff, values * sizeof *p.node_of); /* SIZE_MAX */
     find_kinds(&p);
     place_norms(scheme);
     place_masks(scheme);
     find_tails(&p);
+    find_joins(&p);
     find_ends(&p);
     do {
         find_chains(&p);
