@@ -33,6 +33,12 @@ BUILD ?= build
 endif
 
 TARGET := $(shell $(CC) -dumpmachine)
+# What starts a cross build's programs: qemu-user, with every instruction set, where this machine does not run them itself.
+# RUNNER="qemu-aarch64 -cpu cortex-a53" is a core without dot product; RUNNER= starts them as they are.
+ifneq ($(CROSS),)
+EMULATED := $(patsubst i%86,i386,$(firstword $(subst -, ,$(TARGET))))
+RUNNER ?= $(shell case $$(uname -m)-$(EMULATED) in ($(EMULATED)-*|x86_64-i386|arm64-aarch64) ;; (*) echo qemu-$(EMULATED) ;; esac)
+endif
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/^\#define MORSEL_VERSION "\(.*\)"/\1/p' core/morsel.h)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -334,6 +340,8 @@ $(CHECK_KERNELS): $(CHECK_OBJECTS) $(BUILD)/libmorsel.a
 .PHONY: check-kernels kernels-program
 kernels-program: $(CHECK_KERNELS)
 check-kernels: kernels-program  ## every kernel of this CPU against its reference; KERNELS=options
+	@[ -z '$(RUNNER)' ] || command -v $(firstword $(RUNNER)) >/dev/null || \
+	    { echo "make: programs for $(TARGET) want $(firstword $(RUNNER)) here, of Debian's qemu-user; RUNNER= names another" >&2; exit 1; }
 	@$(RUNNER) $(CHECK_KERNELS) $(KERNELS)
 
 test-unit:

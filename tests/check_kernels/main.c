@@ -242,7 +242,10 @@ static bool check_isa(const struct isa *isa, struct tables *seen, uint32_t *comp
     for (size_t i = 0; i < FAMILIES; i++) {
         const struct family *f = families[i];
         if (options.kernel && strcmp(options.kernel, f->name)) continue;
-        if (slot_of(&table, f) == slot_of(seen, f)) continue;
+        if (slot_of(&table, f) == slot_of(seen, f)) {
+            if (options.kernel) printf("     %-12s %-10s has none of its own: it takes the one above\n", f->name, isa->name);
+            continue;
+        }
         good &= check_kernel(f, isa, &table);
         ++*compared;
         if (!good && options.first) break;
