@@ -7,10 +7,13 @@ import dataclasses
 import io
 import json
 import os
+import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import morsel
 import morsel._library as library
@@ -111,7 +114,7 @@ class Pictures(unittest.TestCase):
 
     def test_what_is_no_picture_is_refused(self):
         rgb = pixels(PICTURES[0])
-        for wrong in (rgb.astype(np.float32), rgb[None], rgb[0, 0], "cat.ppm"):
+        for wrong in (rgb.astype(np.float32), rgb[None], rgb[0, 0], b"cat.ppm", None):
             with self.assertRaises(TypeError):
                 self.model.classify(wrong)
         for wrong, name in ((rgb[:, :, :2], None), (rgb, "RGBA"), (rgb, "NV12"), (rgb[:0], None)):
@@ -231,6 +234,31 @@ class Answers(unittest.TestCase):
                 call(picture)
 
 
+class Paths(unittest.TestCase):
+    def test_a_path_is_opened_by_pillow(self):
+        try:
+            import PIL  # noqa: F401
+        except ImportError:
+            self.skipTest("no Pillow")
+        model = morsel.Model(SHIPPED)
+        for path in (PICTURES[0], pathlib.Path(PICTURES[0])):
+            self.assertEqual(model.classify(path), model.classify(pixels(PICTURES[0])))
+        with self.assertRaises(FileNotFoundError):
+            model.classify("no such file")
+
+    def test_without_pillow_a_path_names_it(self):
+        with unittest.mock.patch.dict(sys.modules, {"PIL": None}):
+            with self.assertRaisesRegex(TypeError, "picture is the path 'cat.jpg'.*Pillow.*array"):
+                morsel.Model(SHIPPED).classify("cat.jpg")
+
+    def test_help_says_what_a_method_does(self):
+        for of in (morsel.Model, morsel.Session):
+            for name in ("run", "classify", "detect", "segment", "points", "embed"):
+                text = getattr(of, name).__doc__
+                self.assertNotRegex(text, r"^See ", name)
+                self.assertGreater(len(text), 60, name)
+
+
 class Pages(unittest.TestCase):
     def test_examples_of_the_pages_run(self):
         try:
@@ -239,7 +267,7 @@ class Pages(unittest.TestCase):
             self.skipTest("no Pillow")
         shipped = at("models/cifar10")
         files = {"food.onnx": f"{shipped}/network.onnx", "rule.json": f"{shipped}/picture.json", "labels.txt": f"{shipped}/labels.txt",
-                 "photo.jpg": f"{shipped}/pictures/cat.ppm", "food_float.onnx": at("tests/cli/float_small.onnx")}
+                 "photo.ppm": f"{shipped}/pictures/cat.ppm", "food_float.onnx": at("tests/cli/float_small.onnx")}
         before = os.getcwd()
         for page, count in (("README.md", 1), ("tools/package/python/README.md", 2)):
             with open(at(page), encoding="utf-8") as file:

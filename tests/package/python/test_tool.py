@@ -146,6 +146,22 @@ class Words(unittest.TestCase):
         with self.assertRaises(ValueError):
             morsel.quantize("x.onnx", form="dance")
 
+    def test_an_error_names_the_argument(self):
+        small, onnx = at("tests/cli/float_small.onnx"), at("models/cifar10/network.onnx")
+        for call, says in ((lambda: morsel.convert(onnx, picture={"mode": 3}), "picture: key"),
+                           (lambda: morsel.convert(onnx, answer={"kind": "dance"}), "answer: "),
+                           (lambda: morsel.convert(onnx, labels=["x" * 2000]), "labels: "),
+                           (lambda: morsel.convert(b"no network"), "network: "),
+                           (lambda: morsel.edit(b"no blob", labels=""), "blob: "),
+                           (lambda: morsel.quantize(small, np.zeros((40, 2), np.float32)), "data: "),
+                           (lambda: morsel.quantize(small, at("models/cifar10/pictures")), "picture=$"),
+                           (lambda: morsel.quantize(small), "data= is missing"),
+                           (lambda: morsel.quantize(small, dynamic=True, exclude="nothing"), "exclude= nothing: no node")):
+            with self.assertRaisesRegex(morsel.ToolError, says) as caught:
+                call()
+            for foreign in ("morsel-", "tools/README", "--data", "--picture", "--exclude"):
+                self.assertNotIn(foreign, str(caught.exception))
+
     def test_progress_is_told_line_by_line(self):
         lines = []
         morsel.convert(at("models/cifar10/network.onnx"), labels=["a", "b"], progress=lines.append)

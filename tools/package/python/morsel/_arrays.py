@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from dataclasses import dataclass
 from typing import Any, Dict, Tuple
 
@@ -109,15 +110,28 @@ def get(view: c.View, arena: np.ndarray, out: np.ndarray) -> None:
     out.reshape(memory.shape)[...] = memory
 
 
+def _opened(path: Any) -> Any:
+    """A file as a picture of Pillow's."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise TypeError(f"picture is the path {os.fspath(path)!r}: Pillow opens those ('pip install pillow'), or give an array") from None
+    with Image.open(path) as picture:
+        picture.load()
+        return picture
+
+
 def frame_of(picture: Any, pixels: str | None) -> Tuple[c.Frame, np.ndarray]:
-    """A picture of Pillow's, or an array [height, width] or [height, width, channels] of bytes, and what keeps its memory."""
+    """A path, a picture of Pillow's, or an array [height, width] or [height, width, channels] of bytes, and what keeps its memory."""
+    if isinstance(picture, (str, os.PathLike)):
+        picture = _opened(picture)
     if hasattr(picture, "getexif") and hasattr(picture, "convert"):
         from PIL import ImageOps  # it is there where the picture comes from
 
         picture, pixels = ImageOps.exif_transpose(picture).convert("RGB"), "RGB"
     array = np.asarray(picture)
     if array.dtype != np.uint8 or array.ndim not in (2, 3):
-        raise TypeError("a picture is an array of uint8, [height, width] or [height, width, channels], "
+        raise TypeError("picture is a path, a picture of Pillow's, or an array of uint8 [height, width] or [height, width, channels], "
                         f"not {array.dtype} {list(array.shape)}")
     channels = array.shape[2] if array.ndim == 3 else 1
     pixels = pixels or {1: "GRAY", 3: "RGB", 4: "RGBA"}.get(channels)

@@ -194,30 +194,48 @@ class Model:
         return session
 
     def run(self, inputs: Inputs) -> List[np.ndarray]:
-        """See Session.run()."""
+        """From inputs to outputs, both as the ONNX graph states them.
+
+        Inputs are an array, a list of arrays, or arrays by name. A first dimension that is a multiple of the network's is run in turn.
+        An array of the input's type that is contiguous is read where it lies. Session.run() can give views in place of copies.
+        """
         return self._session().run(inputs)
 
     def classify(self, picture: Any, top: int | None = None, *, pixels: str | None = None) -> List[Class]:
-        """See Session.classify()."""
+        """The best `top` classes of a picture (image), each with its label, index and p: left out, 5.
+
+        The picture is a path, which Pillow opens, one of Pillow's, or uint8 [height, width, channels]. The picture rule in the blob is its
+        preprocessing: no resizing is needed before. Three channels are RGB, four RGBA, one is GRAY, unless `pixels` says BGR or BGRA.
+        Where the blob has an answer rule of kind classes, it says what p is, and how many are told at most.
+        """
         return self._session().classify(picture, top, pixels=pixels)
 
     def detect(self, picture: Any, *, pixels: str | None = None) -> List[Box]:
-        """See Session.detect()."""
+        """What a detector finds in a picture, best first, by the answer rule in the blob, with non-maximum suppression (NMS).
+
+        Boxes have a label, an index, p, and x0, y0, x1, y1 in the picture's pixels. For pictures and `pixels` see classify().
+        """
         return self._session().detect(picture, pixels=pixels)
 
     def segment(self, picture: Any, *, pixels: str | None = None) -> np.ndarray:
-        """See Session.segment()."""
+        """The class of each pixel of a picture, by the answer rule in the blob: uint8 [height, width].
+
+        255 is what the network did not see. For pictures and `pixels` see classify().
+        """
         return self._session().segment(picture, pixels=pixels)
 
     def points(self, picture: Any, *, pixels: str | None = None) -> List[Point]:
-        """See Session.points()."""
+        """Points of a picture in the order of their index, by the answer rule in the blob.
+
+        Each has a label, an index, p, and x and y in the picture's pixels. For pictures and `pixels` see classify().
+        """
         return self._session().points(picture, pixels=pixels)
 
     def embed(self, what: Any, *, pixels: str | None = None) -> np.ndarray:
         """The vector of a text or a picture, or of each of a list: float32 [width] or [many, width].
 
-        Texts go in by the text rule in the blob, and of several sizes each takes the shortest that holds it. Pictures go in by the picture
-        rule, and come out by an answer rule of kind embedding.
+        Texts go in by the text rule in the blob, and of several sizes each takes the shortest that holds it. A str is a text, never a path:
+        pictures are as of classify(), their paths pathlib's. They go in by the picture rule, and come out by an answer rule of kind embedding.
         """
         if isinstance(what, str):
             return self._variant_for(what)._session().embed(what)
@@ -401,7 +419,8 @@ class Session:
         return frame
 
     def classify(self, picture: Any, top: int | None = None, *, pixels: str | None = None) -> List[Class]:
-        """The best `top` classes of a picture, by the picture rule in the blob: one of Pillow's, or uint8 [height, width, channels].
+        """The best `top` classes of a picture, by the picture rule in the blob: a path, which Pillow opens, one of Pillow's, or
+        uint8 [height, width, channels].
 
         Three channels are RGB, four RGBA, one is GRAY, unless `pixels` says BGR or BGRA. Rows of an array may have gaps. Where the blob has
         an answer rule of kind classes, it says what p is, and how many are told at most; else they are 5.
@@ -441,7 +460,10 @@ class Session:
         return [Box(self.model._label(f.index), f.index, f.p, f.x0, f.y0, f.x1, f.y1) for f in found[: count.value]]
 
     def segment(self, picture: Any, *, pixels: str | None = None) -> np.ndarray:
-        """The class of each pixel of a picture, by the answer rule in the blob: uint8 [height, width]. 255 is what the network did not see."""
+        """The class of each pixel of a picture, by the answer rule in the blob: uint8 [height, width].
+
+        255 is what the network did not see.
+        """
         self._wants(c.ANSWER_SEGMENTATION, "segmentation")
         with self._turn:
             frame = self._see(picture, pixels)

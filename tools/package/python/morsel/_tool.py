@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -79,12 +80,34 @@ def _path(path: Path) -> str:
     return os.path.join(os.curdir, given) if given.startswith("-") else given
 
 
+# Options, by the arguments of the functions here.
+_ARGUMENTS = {"--answer": "answer", "--arena": "arena", "--batch": "batch", "--count": "count", "--data": "data", "--dim": "dims",
+              "--dynamic": "dynamic", "--eval": "evaluate", "--exclude": "exclude", "--half": "half", "--input-node": "input_nodes",
+              "--labels": "labels", "--max-drop": "max_drop", "--method": "method", "--no-streaming": "streaming",
+              "--output-node": "output_nodes", "--picture": "picture", "--set": "metadata", "--shape": "shapes", "--strip": "strip",
+              "--text": "text", "--threads": "threads"}
+
+
 class _Files:
     """What a verb reads and writes, in a folder for it alone."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.count = 0
+        self.arguments: Dict[str, str] = {}  # which argument each file was
+
+    def tool(self, verb: str, *words: Any, progress: Progress | None = None) -> Dict[str, Any]:
+        """tool(), whose errors name arguments in the place of the files that they became, and of options."""
+        try:
+            return tool(verb, *words, progress=progress)
+        except ToolError as error:
+            raise ToolError(self._in_python(str(error)), error.code, error.report) from None
+
+    def _in_python(self, text: str) -> str:
+        for path, argument in self.arguments.items():
+            text = text.replace(path, argument)
+        return re.sub(r"(?<![\w-])--[a-z-]+(?: (?:PATH|DATASET|RULE\.json)\b)?",
+                      lambda found: f"{_ARGUMENTS[found[0].split()[0]]}=" if found[0].split()[0] in _ARGUMENTS else found[0], text)
 
     def name(self, name: str) -> str:
         self.count += 1
@@ -92,8 +115,9 @@ class _Files:
         os.mkdir(place)
         return os.path.join(place, name)
 
-    def written(self, name: str, data: Any) -> str:
+    def written(self, name: str, data: Any, argument: str) -> str:
         path = self.name(name)
+        self.arguments[path] = argument
         with open(path, "wb") as file:
             file.write(data)
         return path
@@ -102,14 +126,14 @@ class _Files:
         if hasattr(network, "SerializeToString"):  # of the package onnx
             network = network.SerializeToString()
         if isinstance(network, (bytes, bytearray, memoryview)):
-            return self.written("network.onnx", network)
+            return self.written("network.onnx", network, "network")
         return _path(network)
 
     def blob(self, blob: Any) -> str:
-        return self.written("network.morsel", blob) if isinstance(blob, (bytes, bytearray, memoryview)) else _path(blob)
+        return self.written("network.morsel", blob, "blob") if isinstance(blob, (bytes, bytearray, memoryview)) else _path(blob)
 
-    def json(self, name: str, value: Any) -> str:
-        return self.written(name, json.dumps(value).encode())
+    def json(self, argument: str, value: Any) -> str:
+        return self.written(f"{argument}.json", json.dumps(value).encode(), argument)
 
     def data(self, data: Any) -> List[str]:
         """Arrays become files; paths stay."""
@@ -125,6 +149,7 @@ class _Files:
 
     def array(self, array: Any) -> str:
         path = self.name("data.npy")
+        self.arguments[path] = "data"
         np.save(path, np.ascontiguousarray(array), allow_pickle=False)
         return path
 
@@ -143,10 +168,10 @@ def _beside(files: _Files, *, picture: Rule, labels: Labels, text: Path | None, 
     words: List[str] = []
     for option, rule in (("--picture", picture), ("--answer", answer)):
         if rule is not None:
-            words += [option, files.json("rule.json", dict(rule)) if isinstance(rule, Mapping) else os.fspath(rule)]
+            words += [option, files.json(option[2:], dict(rule)) if isinstance(rule, Mapping) else os.fspath(rule)]
     if labels is not None:
         is_path = isinstance(labels, (str, os.PathLike))
-        given = os.fspath(labels) if is_path else files.json("labels.json", list(labels)) if labels else ""  # type: ignore[arg-type]
+        given = os.fspath(labels) if is_path else files.json("labels", list(labels)) if labels else ""  # type: ignore[arg-type]
         words += ["--labels", given]
     if text is not None:
         words += ["--text", os.fspath(text)]
@@ -177,7 +202,7 @@ def _common(files: _Files, *, shapes: Mapping[str, Sequence[int]] | None, dims: 
 
 def _made(verb: str, files: _Files, network: Any, words: Sequence[str], name: str, progress: Progress | None) -> Blob:
     output = files.name(name)
-    report = tool(verb, files.network(network), "-o", output, *words, progress=progress)
+    report = files.tool(verb, files.network(network), "-o", output, *words, progress=progress)
     with open(output, "rb") as file:
         blob = Blob(file.read())
     blob.report = report
@@ -191,7 +216,7 @@ def convert(network: Any, *, shapes: Mapping[str, Sequence[int]] | None = None,
             input_nodes: Union[str, Sequence[str], None] = None, strip: bool = False, half: bool = False, arena: int | None = None, streaming: bool = True, progress: Progress | None = None) -> Blob:
     """A quantized ONNX network (a path, its bytes, or a ModelProto) as a blob: `morsel convert`, whose --help explains the options.
 
-    `picture` and `answer` are rules as dicts, or their files; `labels` a list, or their file; `text` the file of a rule; `metadata` a
+    `picture` (preprocessing) and `answer` (postprocessing) are rules as dicts, or their files; `labels` a list, or their file; `text` the file of a rule; `metadata` a
     dict. `dims={"sequence": (32, 128)}`
     makes a variant for each. `progress` is called with each line that the tool says. What is refused is told by ToolError.
     """
@@ -212,7 +237,7 @@ def quantize(network: Any, data: Any = None, *, dynamic: bool = False, form: str
              output_nodes: Union[str, Sequence[str], None] = None, input_nodes: Union[str, Sequence[str], None] = None,
              strip: bool = False, half: bool = False, arena: int | None = None, streaming: bool = True, options: Sequence[str] = (),
              progress: Progress | None = None) -> Blob:
-    """A float ONNX network and typical inputs to a blob: `morsel quantize`, whose --help explains the options.
+    """A float ONNX network and typical inputs (calibration data) to a blob: `morsel quantize`, whose --help explains the options.
 
     `data` is an array whose first dimension counts samples, such arrays by the names of the inputs, or a path or paths as of --data;
     `dynamic` wants none. `form="qdq"` gives the quantized network in ONNX. `options` are further ones, as of the command line.
@@ -244,7 +269,7 @@ def edit(blob: Any, *, picture: Rule = None, labels: Labels = None, text: Path |
         files = _Files(folder)
         words = _beside(files, picture=picture, labels=labels, text=text, answer=answer, metadata=metadata)
         output = files.name("network.morsel")
-        said = tool("edit", files.blob(blob), "-o", output, *words)
+        said = files.tool("edit", files.blob(blob), "-o", output, *words)
         with open(output, "rb") as file:
             edited = Blob(file.read())
         edited.report = said
@@ -286,6 +311,6 @@ def report(blob: Any, network: Any = None, *, data: Any = None, options: Sequenc
         for path in files.data(data):
             words += ["--data", path]
         output = files.name("report.html")
-        tool("report", files.blob(blob), *words, "-o", output, *options, progress=progress)
+        files.tool("report", files.blob(blob), *words, "-o", output, *options, progress=progress)
         with open(output, encoding="utf-8") as file:
             return Report(file.read())
