@@ -87,7 +87,7 @@ enum morsel_error {
     MORSEL_ERR_PICTURE,      /* no picture rule in the blob, or one that does not fit the input */
     MORSEL_ERR_ARENA,        /* the arena is too small: morsel_arena_bytes() says what it needs */
     MORSEL_ERR_SCRATCH,      /* the scratch memory is too small: morsel_picture_bytes() or morsel_frame_bytes() says what it needs */
-    MORSEL_ERR_CAPACITY,     /* a buffer holds less than is to be read from it or written to it: morsel_view_elements() */
+    MORSEL_ERR_CAPACITY,     /* a buffer holds less than is used: morsel_view_elements(); of RGB (height - 1) * stride + 3 * width bytes */
     MORSEL_ERR_OPTIONS,      /* options without their size, or with a field or a flag that this library does not know */
     MORSEL_ERR_TEXT,         /* no text rule in the blob, or a damaged one */
     MORSEL_ERR_ANSWER,       /* no answer rule of this kind in the blob, or one that does not fit the outputs */
