@@ -603,6 +603,11 @@ size: lib  ## bytes of code and constants in the library, by object
 		printf "%8d  .text and .rodata in all (tables for debuggers, .eh_frame: %d)\n", all, frames}'
 clean:  ## removes build/
 	rm -rf build
+# Tasks of who uses Morsel, in this order; all others are of who changes it, in the order of the files.
+TASKS_OF_USERS := demo demo-text deps-tool all lib shared man install uninstall size device wheel deb aar amalgamation bundle clean help
 help:  ## this list
-	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile tests/trust.mk | \
-	    while IFS='|' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z][a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile tests/trust.mk | awk -F '|' -v order='$(TASKS_OF_USERS)' ' \
+	    { name[NR] = $$1; sub(/^[^|]*[|]/, ""); what[name[NR]] = $$0 } \
+	    function say(task) { if (task in what) printf "  make %-14s %s\n", task, what[task]; delete what[task] } \
+	    END { n = split(order, first, " "); print "to use Morsel:"; for (i = 1; i <= n; i++) say(first[i]); \
+	          print "\nto change it:"; for (i = 1; i <= NR; i++) say(name[i]) }'
