@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh [PAGE.md...]: everything that the pages tell a reader to type is typed. Fenced blocks of a page run in order, in a folder of
-# the page's own below build/docs: the repository's tree by links, and the files that the pages speak of (food.onnx, photo.jpg ...), tiny.
-#   ```sh    a script; its first failing command fails it
+# the page's own below build/docs: the repository's tree by links. In its out/ stand the files that the pages speak of (food.onnx,
+# photo.jpg ...), tiny; but for README.md, which makes its own.
+#   ```sh    a script; its first failing command fails it. The next block begins in the folder where it ended
 #   ```c     named by its first line, /* app.c ... */; it compiles without a warning, and the next script may build it
 #   ```text  below <!-- output of: COMMAND -->: what the command prints, but for times and names of kernels
 # <!-- not run: WHY --> above a block leaves it out. Then the man pages: sound roff, every option of --help, examples that run.
@@ -24,9 +25,15 @@ fail() { echo "FAIL $1"; [ -z "$2" ] || tail -n 15 "$2" | sed 's/^/    /'; statu
 # The folder that a page's blocks run in.
 furnish() { # FOLDER
     rm -rf "$1"
-    mkdir -p "$1/bin" "$1/pictures" "$1/out"
-    for entry in "$root"/*; do ln -s "$entry" "$1/"; done
+    mkdir -p "$1/bin" "$1/log"
+    for entry in "$root"/*; do [ "$entry" = "$root/out" ] || ln -s "$entry" "$1/"; done
     ln -s "$root/$morsel" "$1/bin/morsel"
+    echo "$1" >"$1/log/at"
+}
+
+# What README.md has its reader make in out/, and what is the reader's own.
+fill() { # FOLDER
+    mkdir -p "$1/pictures"
     for picture in models/cifar10/pictures/*.ppm; do
         class=$(basename "$picture" .ppm)
         mkdir "$1/pictures/$class"
@@ -73,23 +80,26 @@ masked() {
 
 run_block() { # NAME BLOCK FOLDER
     note=$(cat "$2.note" 2>/dev/null)
+    at=$(cat "$3/log/at")
     case $2:$note in
     *:"not run: "*) echo "skip $1: ${note#not run: }" ;;
     *.sh:*)
-        if (cd "$3" && PATH="$3/bin:$PATH" timeout 300 sh -eu "$2" >out/log 2>&1 </dev/null); then ok "$1"; else fail "$1" "$3/out/log"; fi
+        # shellcheck disable=SC2016
+        if (cd "$at" && PATH="$3/bin:$PATH" timeout 300 sh -eu -c '. "$0"; pwd >"$1"' "$2" "$3/log/at" >"$3/log/log" 2>&1 </dev/null); then ok "$1"
+        else fail "$1" "$3/log/log"; fi
         ;;
     *.c:*)
         name=$(sed -n '1s,^/\* \([a-z_]*\.c\).*,\1,p' "$2")
         if [ -z "$name" ]; then fail "$1: its first line names no file"; return; fi
-        cp "$2" "$3/$name"
-        if (cd "$3" && "$compiler" -std=c11 -Wall -Wextra -Werror -I. -Icore -c "$name" -o out/block.o >out/log 2>&1); then ok "$1"
-        else fail "$1" "$3/out/log"; fi
+        cp "$2" "$at/$name"
+        if (cd "$at" && "$compiler" -std=c11 -Wall -Wextra -Werror -I. -I"$root/core" -c "$name" -o "$3/log/block.o" >"$3/log/log" 2>&1); then ok "$1"
+        else fail "$1" "$3/log/log"; fi
         ;;
     *.text:"output of: "*)
-        (cd "$3" && PATH="$3/bin:$PATH" timeout 300 sh -eu -c "${note#output of: }" >out/log 2>&1 </dev/null)
-        masked "$3/out/log" >"$3/out/is"
-        masked "$2" >"$3/out/said"
-        if grep -vxF -f "$3/out/is" "$3/out/said" >"$3/out/log"; then fail "$1: ${note#output of: } does not print" "$3/out/log"
+        (cd "$at" && PATH="$3/bin:$PATH" timeout 300 sh -eu -c "${note#output of: }" >"$3/log/log" 2>&1 </dev/null)
+        masked "$3/log/log" >"$3/log/is"
+        masked "$2" >"$3/log/said"
+        if grep -vxF -f "$3/log/is" "$3/log/said" >"$3/log/log"; then fail "$1: ${note#output of: } does not print" "$3/log/log"
         else ok "$1"; fi
         ;;
     esac
@@ -98,15 +108,33 @@ run_block() { # NAME BLOCK FOLDER
 run_page() { # PAGE
     folder=$work/$(echo "$1" | tr '/' '_')
     furnish "$folder"
+    [ "$1" = README.md ] || fill "$folder/out"
     extract "$1" "$folder"
-    for block in "$folder"/blocks/*.sh "$folder"/blocks/*.c "$folder"/blocks/*.text; do [ -f "$block" ] && echo "$block"; done | sort >"$folder/out/list"
+    for block in "$folder"/blocks/*.sh "$folder"/blocks/*.c "$folder"/blocks/*.text; do [ -f "$block" ] && echo "$block"; done | sort >"$folder/log/list"
     while read -r block; do
         run_block "$1:$(basename "${block%.*}" | sed 's/^0*//')" "$block" "$folder"
-    done <"$folder/out/list"
+    done <"$folder/log/list"
     # Links to files, from the page's own folder.
     gone=$(sed '/^```/,/^```/d' "$1" | grep -oE '\]\([^)#:]+\)|src="[^":]+"' | sed -E 's/^\]\(|^src="|[)"]$//g' | while read -r link; do
         [ -e "$(dirname "$1")/$link" ] || echo "$link"; done)
     if [ -z "$gone" ]; then ok "$1: links"; else fail "$1: links to what is not there: $gone"; fi
+}
+
+# The programs of README.md, on pictures that their page does not show.
+programs() { # FOLDER
+    cd "$1/out" || return
+    { printf 'P6\n# Created by GIMP version 2.10.34 PNM plug-in\n32 32\n255\n'; tail -c 3072 photo.ppm; } >gimp.ppm
+    if [ "$(./app <gimp.ppm)" = "$(./app <photo.ppm)" ]; then ok "app: a line of comment"; else fail "app: a line of comment"; fi
+    { printf 'P6\n#\n96 72\n255\n'; tail -c 20736 ../models/spots/pictures/spots.ppm; } >gimp.ppm
+    if [ "$(./boxes <gimp.ppm)" = "$(./boxes <../models/spots/pictures/spots.ppm)" ]; then ok "boxes: a line of comment"
+    else fail "boxes: a line of comment"; fi
+    echo "no picture" >none.ppm
+    head -c 2000 photo.ppm >short.ppm
+    head -c 2000 ../models/spots/pictures/spots.ppm >short_spots.ppm
+    for try in "app none" "app short" "boxes none" "boxes short" "boxes short_spots"; do
+        if "./${try% *}" <"${try#* }.ppm" >said 2>why || [ -s said ] || [ ! -s why ]; then fail "$try: no error"; else ok "$try: an error"; fi
+    done
+    cd "$root" || exit 1
 }
 
 # Paths, tasks and options that a page names between `...`.
@@ -143,8 +171,8 @@ man_page() { # VERB, or nothing
 examples() { # VERB: the commands that its page shows
     sed -n '/^examples:/,/^[a-z ]*:$/s/^  \(morsel .*\)/\1/p' "$work/man/morsel-$1.1.help" >"$work/man/$1.examples"
     while read -r command; do
-        if (cd "$work/examples" && PATH="$PWD/bin:$PATH" timeout 300 sh -eu -c "$command" >out/log 2>&1 </dev/null); then ok "$command"
-        else fail "$command" "$work/examples/out/log"; fi
+        if (cd "$work/examples/out" && PATH="$work/examples/bin:$PATH" timeout 300 sh -eu -c "$command" >../log/log 2>&1 </dev/null); then ok "$command"
+        else fail "$command" "$work/examples/log/log"; fi
     done <"$work/man/$1.examples"
 }
 
@@ -180,6 +208,7 @@ mkdir -p "$work"
 { "$morsel" --help; for verb in $("$morsel" --help=verbs); do "$morsel" "$verb" --help; done; } >"$work/help"
 for page in $pages; do
     run_page "$page"
+    [ "$page" != README.md ] || programs "$work/README.md"
     mentions "$page"
 done
 [ $# -eq 0 ] || exit $status
@@ -187,6 +216,7 @@ done
 rm -rf "$work/man"
 mkdir -p "$work/man"
 furnish "$work/examples"
+fill "$work/examples/out"
 man_page ""
 for verb in $("$morsel" --help=verbs); do
     man_page "$verb"
