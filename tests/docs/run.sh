@@ -226,6 +226,12 @@ arenas core/README.md
 sizes README.md
 picture latency tests/bench_peers/latency.json
 picture arena core/README.md
+# Whoever searches by the field's words finds ours beside them.
+"$morsel" quantize --help >"$work/quantize.help"
+for page in README.md tools/README.md "$work/quantize.help"; do
+    lacking=$(for word in calibration preprocessing postprocessing NMS image; do grep -qw -- "$word" "$page" || echo "$word"; done)
+    if [ -z "$lacking" ]; then ok "${page#"$work/"}: the field's words"; else fail "${page#"$work/"} lacks: $(echo "$lacking" | tr '\n' ' ')"; fi
+done
 words=$(sed '/^```/,/^```/d' README.md | wc -w)
 if [ "$words" -le 900 ]; then ok "README: $words words"; else fail "README: $words words, 900 at most"; fi
 exit $status

@@ -46,7 +46,8 @@ int verb_eval(int argc, char **argv) {
         {"--variant", "N", OPTION_NUMBER, &call.variant, 0, MORSEL_FORMAT_MAX_VARIANTS - 1,
          "of a blob with several sizes: which one, as inspect counts them"},
         {"--cpu", "NAME", OPTION_CPU, &call.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
-        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input of an ONNX file; a blob has its own"},
+        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0,
+         "how a picture (image) becomes the input of an ONNX file: preprocessing; a blob has its own"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names for an ONNX file; a blob has its own"},
         {"--json", NULL, OPTION_FLAG, &want_json, 0, 0, "one JSON object on stdout"},
     };

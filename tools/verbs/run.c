@@ -412,7 +412,8 @@ int verb_run(int argc, char **argv) {
         {"--picture", "RULE.json", OPTION_TEXT, &job.call.picture, 0, 0,
          "how a picture becomes the input of an ONNX file; a blob has its own"},
         {"--labels", "FILE", OPTION_TEXT, &job.call.labels, 0, 0, "class names for an ONNX file; a blob has its own"},
-        {"--answer", "RULE.json", OPTION_TEXT, &job.call.answer, 0, 0, "what the outputs of an ONNX file mean; a blob has its own"},
+        {"--answer", "RULE.json", OPTION_TEXT, &job.call.answer, 0, 0,
+         "what the outputs of an ONNX file mean: postprocessing; a blob has its own"},
         {"--draw", "OUT.png", OPTION_TEXT, &job.draw, 0, 0,
          "the picture with what was found in it: boxes, points, classes of pixels; or OUT.ppm"},
         {"--mask", "OUT.npy", OPTION_TEXT, &job.results.mask, 0, 0,
@@ -433,9 +434,9 @@ int verb_run(int argc, char **argv) {
     const struct options options = {
         .usage = "MODEL [PICTURE...] [options]",
         .summary = "a network on pictures, texts or .npy tensors",
-        .about =
-            "Runs a network on pictures, or on tensors from .npy files. An ONNX file runs in float; pictures want a --picture rule for "
-            "it. Of a folder all pictures below it are taken, and - stands for a list of paths on stdin.",
+        .about = "Runs a network on pictures (images), or on tensors from .npy files. An ONNX file runs in float; pictures want a "
+                 "--picture rule for "
+                 "it. Of a folder all pictures below it are taken, and - stands for a list of paths on stdin.",
         .list = list,
         .count = sizeof list / sizeof list[0],
         .examples = {{"morsel run food.morsel photo.jpg", "the five likeliest classes of a picture"},

@@ -29,10 +29,11 @@ int verb_compare(int argc, char **argv) {
     struct conversion_call *c = &call.first;
     uint32_t cpu;
     const struct option list[] = {
-        {"--data", "PATH", OPTION_TEXTS, &call.data, 0, 0, "typical inputs, as quantize takes them [noise]"},
+        {"--data", "PATH", OPTION_TEXTS, &call.data, 0, 0, "typical inputs (calibration data), as quantize takes them [noise]"},
         {"--count", "N", OPTION_NUMBER, &call.count, 0, INT32_MAX, "so many of them, chosen evenly and by --seed; 0: all"},
         {"--seed", "N", OPTION_NUMBER, &call.seed, 0, INT32_MAX, "another choice"},
-        {"--picture", "RULE.json", OPTION_TEXT, &c->picture, 0, 0, "how a picture becomes the input [the rule in MODEL]"},
+        {"--picture", "RULE.json", OPTION_TEXT, &c->picture, 0, 0,
+         "how a picture (image) becomes the input: preprocessing [the rule in MODEL]"},
         {"--limit", "N", OPTION_NUMBER, &limit, 0, INT32_MAX, "show so many layers; 0: all. JSON has all of them"},
         {"--svg", "FILE.svg", OPTION_TEXT, &call.svg, 0, 0, "also draw the SQNR along the network"},
         {"--threads", "N", OPTION_NUMBER, &call.threads, 0, POOL_THREADS_MOST, "for running the networks; 0: as many as processors"},

@@ -63,11 +63,12 @@ int verb_convert(int argc, char **argv) {
         {"--arena-fast", "BYTES", OPTION_NUMBER, &call.arena_fast, 0, INT32_MAX,
          "so much of it is SRAM or TCM, a block of its own: what is used most goes there"},
         {"--no-streaming", NULL, OPTION_FLAG, &call.no_streaming, 0, 0, "run step by step: the same bytes, a larger arena"},
-        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0, "how a picture becomes the input, see above [no rule]"},
+        {"--picture", "RULE.json", OPTION_TEXT, &call.picture, 0, 0,
+         "how a picture (image) becomes the input: preprocessing, see above [no rule]"},
         {"--text", "RULE.json", OPTION_TEXT, &call.text, 0, 0,
          "how a text becomes the input: a tokenizer and pooling, see tools/README.md [no rule]"},
         {"--answer", "RULE.json", OPTION_TEXT, &call.answer, 0, 0,
-         "what the outputs mean: boxes, classes, a vector, see tools/README.md [no rule]"},
+         "what the outputs mean: postprocessing to boxes (NMS), classes, a vector, see tools/README.md [no rule]"},
         {"--labels", "FILE", OPTION_TEXT, &call.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
         {"--set", "KEY=VALUE", OPTION_TEXTS, &call.set, 0, 0, "what the blob says of itself, as version=3; may be given several times"},
         {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
@@ -77,7 +78,7 @@ int verb_convert(int argc, char **argv) {
         .summary = "a quantized ONNX network becomes a blob",
         .about =
             "Converts a quantized ONNX network (QOperator or QDQ) to a blob. What it cannot take it lists, all at once.\n\n"
-            "A picture rule says how a picture becomes the input. \"mode\" is short_side, exact, letterbox "
+            "A picture rule says how a picture (image) becomes the input: the preprocessing. \"mode\" is short_side, exact, letterbox "
             "(\"size\" of both is [height, width]) or none, and \"channels\" RGB, BGR or GRAY; tools/README.md, 'Pictures', says more:\n\n"
             " " PICTURE_RULE_EXAMPLE,
         .list = list,

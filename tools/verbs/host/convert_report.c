@@ -72,7 +72,7 @@ void report_refusals(const char *path, const struct onnx_graph *graph, const str
     for (size_t i = 0; i < n; i++)
         if (!kind || report->refusals[i].malformed) print_refusal(&report->refusals[i]);
     if (kind) { /* a network of the wrong kind: what sound nodes lack does not help */
-        message_error("%s %s, with some hundred typical inputs: morsel quantize; tools/README.md, 'Quantize', shows how. "
+        message_error("%s %s, with some hundred typical inputs (calibration data): morsel quantize --help shows how. "
                       "Nothing was written",
                       path, kind);
         return;

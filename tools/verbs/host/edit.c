@@ -244,9 +244,9 @@ int verb_edit(int argc, char **argv) {
         {"--set", "KEY=VALUE", OPTION_TEXTS, &call->set, 0, 0,
          "what the blob says of itself, as version=3; KEY= takes the pair out; may be given several times"},
         {"--labels", "FILE", OPTION_TEXT, &call->labels, 0, 0, "class names: one a line, or a JSON array"},
-        {"--picture", "RULE.json", OPTION_TEXT, &call->picture, 0, 0, "how a picture becomes the input"},
+        {"--picture", "RULE.json", OPTION_TEXT, &call->picture, 0, 0, "how a picture (image) becomes the input: preprocessing"},
         {"--text", "RULE.json", OPTION_TEXT, &call->text, 0, 0, "how a text becomes the input; pooling stays as the network has it"},
-        {"--answer", "RULE.json", OPTION_TEXT, &call->answer, 0, 0, "what the outputs mean"},
+        {"--answer", "RULE.json", OPTION_TEXT, &call->answer, 0, 0, "what the outputs mean: postprocessing"},
         {"--c", "FILE.c", OPTION_TEXT, &call->c_source, 0, 0, "also write the files that convert --c writes"},
         {"--json", NULL, OPTION_FLAG, &call->json, 0, 0, "one JSON object on stdout"},
     };

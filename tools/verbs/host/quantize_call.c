@@ -14,7 +14,8 @@ static struct quantize_call given = {.conversion = {.batch = 1}, .count = QUANTI
 
 static const struct option list[] = {
     {"-o", "FILE", OPTION_TEXTS, &given.outputs, 0, 0, "the blob, or, ending in .onnx, the network in QDQ form; or both"},
-    {"--data", "PATH", OPTION_TEXTS, &given.data, 0, 0, "typical inputs (required), see above; may be given several times"},
+    {"--data", "PATH", OPTION_TEXTS, &given.data, 0, 0,
+     "typical inputs, the calibration data (required), see above; may be given several times"},
     {"--count", "N", OPTION_NUMBER, &given.count, 0, INT32_MAX, "so many of them, chosen evenly and by --seed; 0: all"},
     {"--seed", "N", OPTION_NUMBER, &given.seed, 0, INT32_MAX, "another choice"},
     {"--method", "NAME", OPTION_TEXT, &given.method, 0, 0,
@@ -35,9 +36,11 @@ static const struct option list[] = {
     {"--eval-limit", "N", OPTION_NUMBER, &given.eval_limit, 0, INT32_MAX, "N of those pictures, as morsel eval --limit takes them; 0: all"},
     {"--max-drop", "X", OPTION_TEXT, &given.max_drop, 0, 0, "keep layers in float until top-1 drops by X at most, a share: 0.01"},
     {"--threads", "N", OPTION_NUMBER, &given.threads, 0, POOL_THREADS_MOST, "for running the float network; 0: as many as processors"},
-    {"--picture", "RULE.json", OPTION_TEXT, &given.conversion.picture, 0, 0, "how a picture becomes the input; goes into the blob, too"},
+    {"--picture", "RULE.json", OPTION_TEXT, &given.conversion.picture, 0, 0,
+     "how a picture (image) becomes the input: preprocessing; goes into the blob, too"},
     {"--text", "RULE.json", OPTION_TEXT, &given.conversion.text, 0, 0, "how a text becomes the input; goes into the blob"},
-    {"--answer", "RULE.json", OPTION_TEXT, &given.conversion.answer, 0, 0, "what the outputs mean; goes into the blob"},
+    {"--answer", "RULE.json", OPTION_TEXT, &given.conversion.answer, 0, 0,
+     "what the outputs mean: postprocessing to boxes (NMS) and others; goes into the blob"},
     {"--labels", "FILE", OPTION_TEXT, &given.conversion.labels, 0, 0, "class names: one a line, or a JSON array [none]"},
     {"--set", "KEY=VALUE", OPTION_TEXTS, &given.conversion.set, 0, 0,
      "what the blob says of itself, as version=3; may be given several times"},
@@ -65,10 +68,12 @@ static const struct option list[] = {
 static const struct options options = {
     .usage = "FLOAT.onnx --data PATH -o MODEL.morsel [-o MODEL.onnx] [options]",
     .summary = "a float ONNX network becomes a quantized one: a blob, or ONNX in QDQ form",
-    .about = "Quantizes a float ONNX network to 8 bits, by ranges that it takes on over typical inputs: some hundred, without labels.\n\n"
+    .about = "Quantizes a float ONNX network to 8 bits (post-training quantization), by ranges that it takes on over typical inputs: some "
+             "hundred, without labels (calibration data).\n\n"
              "--data is a folder of pictures (at any depth) or CIFAR-10 binaries, which want a --picture rule; an .npy file whose first "
              "dimension counts samples; a folder of .npy files; or NAME=FILE.npy for each of several inputs.\n\n"
-             "A picture rule says how a picture becomes the input. \"mode\" is short_side, exact, letterbox (\"size\" of both is "
+             "A picture rule says how a picture (image) becomes the input: the preprocessing. \"mode\" is short_side, exact, letterbox "
+             "(\"size\" of both is "
              "[height, width]) or none, and \"channels\" RGB, BGR or GRAY; tools/README.md, 'Pictures', says more:\n\n"
              " " PICTURE_RULE_EXAMPLE,
     .list = list,
@@ -179,7 +184,7 @@ static bool read_paths(struct quantize_call *call, int argc, char **argv, struct
     if (call->dynamic) return read_dynamic(call, argv[0], failure);
     if (!call->data.count)
         return failure_set(failure, STATUS_CALL,
-                           "quantize: --data PATH is missing: some hundred typical inputs; see morsel quantize --help");
+                           "quantize: --data PATH is missing: some hundred typical inputs (calibration data); see morsel quantize --help");
     call->conversion.input = argv[0];
     return sort_outputs(call, failure);
 }
