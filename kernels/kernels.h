@@ -464,7 +464,7 @@ morsel_kernels_family morsel_kernels_conv, morsel_kernels_depthwise, morsel_kern
     morsel_kernels_copy, morsel_kernels_gather, morsel_kernels_range, morsel_kernels_factors, morsel_kernels_quantize,
     morsel_kernels_lookup, morsel_kernels_cast;
 
-/* The same for the machine's own kernels: each overwrites slots of plain C in rising order. */
+/* The same for the machine's own kernels, over slots of plain C in rising order; copy, factors, lookup, cast: none (CONTRIBUTING.md). */
 uint32_t morsel_faster_start(struct morsel_kernels *table, uint32_t cpu);
 morsel_kernels_family morsel_faster_conv, morsel_faster_depthwise, morsel_faster_float_conv, morsel_faster_average_pool,
     morsel_faster_max_pool, morsel_faster_fc, morsel_faster_matmul, morsel_faster_float_matmul, morsel_faster_binary, morsel_faster_unary,
