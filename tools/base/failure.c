@@ -18,8 +18,10 @@ bool failure_set(struct failure *failure, int status, const char *format, ...) {
 }
 
 int failure_status(int code) {
-    bool system = code == EIO || code == ENOMEM || code == EMFILE || code == ENFILE;
-    return system ? STATUS_SYSTEM : STATUS_INPUT;
+    static const int of_system[] = {EIO, ENOMEM, EMFILE, ENFILE, ENOSPC, EDQUOT, EROFS};
+    for (size_t i = 0; i < sizeof of_system / sizeof *of_system; i++)
+        if (code == of_system[i]) return STATUS_SYSTEM;
+    return STATUS_INPUT;
 }
 
 bool failure_memory(struct failure *failure, size_t bytes) {

@@ -175,6 +175,7 @@ static bool prepare(const struct file_new *file, struct temporary *temporary, st
     struct stat old, link;
     const char *path = file->path;
     bool exists = stat(path, &old) == 0;
+    if (!exists && !lstat(path, &link)) return failure_set(failure, STATUS_CALL, "cannot write %s: it is a link that leads nowhere", path);
     if (!*path) return failure_set(failure, STATUS_CALL, "cannot write to a file without a name");
     if (exists && S_ISDIR(old.st_mode)) return write_failed(path, EISDIR, failure);
     if (strlen(path) >= sizeof temporary->target) return write_failed(path, ENAMETOOLONG, failure);

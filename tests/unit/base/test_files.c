@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tool's files: whole reads, writes that leave the old file or the new one, .npy in all its forms, JSON. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,6 +92,30 @@ static void a_written_file_keeps_its_mode_and_link(void **state) {
     assert_int_equal(stat(target, &status), 0);
     assert_int_equal(status.st_size, 5);
     assert_int_equal(status.st_mode & 0777, 0640);
+}
+
+/* Neither the link nor a file in its place: what it was to lead to is not known. */
+static void a_link_to_nothing_stays(void **state) {
+    (void)state;
+    struct failure failure;
+    struct stat status;
+    assert_int_equal(symlink("nothing", in_folder("link")), 0);
+    assert_int_equal(symlink("loop", in_folder("loop")), 0);
+    assert_false(file_write(in_folder("link"), "new", 3, &failure));
+    assert_non_null(strstr(failure.text, "a link that leads nowhere"));
+    assert_int_equal(failure.status, STATUS_CALL);
+    assert_false(file_write(in_folder("loop"), "new", 3, &failure));
+    assert_int_equal(lstat(in_folder("link"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_not_equal(lstat(in_folder("nothing"), &status), 0);
+}
+
+/* What no other file or disk would change is the call's or the file's fault. */
+static void a_full_disk_is_the_systems(void **state) {
+    (void)state;
+    static const int of_system[] = {ENOSPC, EDQUOT, EROFS, EIO, ENOMEM, EMFILE, ENFILE}, others[] = {ENOENT, EACCES, EISDIR, ENOTDIR};
+    for (size_t i = 0; i < sizeof of_system / sizeof *of_system; i++) assert_int_equal(failure_status(of_system[i]), STATUS_SYSTEM);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) assert_int_equal(failure_status(others[i]), STATUS_INPUT);
 }
 
 static void files_that_cannot_be_read_say_why(void **state) {
@@ -319,6 +345,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(files_read_back_as_written),
         IN_FOLDER(a_written_file_keeps_its_mode_and_link),
+        IN_FOLDER(a_link_to_nothing_stays),
+        cmocka_unit_test(a_full_disk_is_the_systems),
         IN_FOLDER(files_that_cannot_be_read_say_why),
         IN_FOLDER(a_file_is_written_whole_or_not_at_all),
         IN_FOLDER(a_full_disk_leaves_the_old_file),
