@@ -24,9 +24,10 @@ static int has_lines(const struct morsel_blob_tensor *t, uint32_t lines) {
     return t->rank == 2 && t->dims[0] == lines && t->dims[1] == 2;
 }
 
-/* ... and of one line, `channels` factors and as many biases. */
+/* ... and of one line, `channels` factors and as many biases: fewer than 2^37, as channels are fewer than 2^36. Proven: tests/prove, fc and
+ * packed. */
 static int has_channels(const struct morsel_blob_tensor *t, uint64_t channels) {
-    return t->rank == 1 && t->dims[0] == MORSEL_FORMAT_NUMBERS + 2 * channels; /* below 2^37 */
+    return t->rank == 1 && t->dims[0] == MORSEL_FORMAT_NUMBERS + 2 * channels;
 }
 
 enum morsel_error morsel_check_factors(const struct morsel_step_check *s) {

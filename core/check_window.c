@@ -74,13 +74,14 @@ enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s) {
     if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
     if (p->weights_half > 1) return MORSEL_ERR_PARAMETER;
     uint32_t outputs = (s->y->dims[3] + 7) / 8 * 8;
-    uint64_t taps = (uint64_t)(s->x->dims[3] / p->groups) * p->window.kernel_h * p->window.kernel_w; /* < 2^43 */
+    uint64_t taps = (uint64_t)(s->x->dims[3] / p->groups) * p->window.kernel_h * p->window.kernel_w; /* < 2^43: float_taps */
     uint64_t weights = morsel_times(taps, outputs);                                                  /* a multiple of 8, or too many */
     int fit = p->weights_half ? morsel_check_halves(s->check, p->weights, weights) : morsel_check_floats(s->check, p->weights, weights);
     return fit && (!p->bias || morsel_check_floats(s->check, p->bias, outputs)) ? MORSEL_OK : MORSEL_ERR_CONSTANT;
 }
 
-/* Sums wrap at 2^32 in the kernels, so a blob whose sums leave int32 gives wrong numbers but nothing worse; the converter refuses it. */
+/* Sums wrap at 2^32 in every kernel alike, as int32s of unsigned arithmetic do: a blob whose sums leave int32 gives wrong numbers, the same
+ * everywhere, and nothing worse. The converter refuses it. */
 enum morsel_error morsel_check_conv(const struct morsel_step_check *s) {
     const struct morsel_blob_conv *p = s->parameters;
     if (!shapes_fit(s, &p->window, p->groups)) return MORSEL_ERR_PARAMETER;

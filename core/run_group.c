@@ -75,7 +75,7 @@ void morsel_run_group(void *entry, uint32_t task) {
     find_places(&stages, task);
     const struct morsel_blob_tensor *y = morsel_stage_tensor(&stages, stages.count - 1);
     int32_t strip = (int32_t)morsel_blob_group(e->session->model, morsel_stage_step(&stages, 0)->group - 1)->strip_rows;
-    uint32_t height = y->dims[1], rows = y->dims[0] * height; /* no more than the output has bytes */
+    uint32_t height = y->dims[1], rows = y->dims[0] * height; /* at most its elements. Proven: tests/prove, elements. */
     for (uint32_t at = morsel_share_from(rows, call->tasks, place), end = morsel_share_from(rows, call->tasks, place + 1); at < end;) {
         uint32_t row = at % height, last = end - at < height - row ? row + end - at : height;
         stages.image = at / height; /* rings have room for one at a time */
