@@ -123,6 +123,12 @@ verify "so is the same picture again" notice "the data are 2 times the same" "$w
 verify "so is one that goes far beyond the others" notice "one of the 8 samples for input 'input' goes up to 1e\+06" "$work/data_outlier.npy"
 verify "in whichever direction" notice "one of the 8 samples for input 'input' goes up to 1e\+06" "$work/data_below.npy"
 verify "sound ones are no notice" sh -c "! '$morsel' quantize $float --data '$work/data_sound.npy' -o '$work/n.morsel' 2>&1 | grep 'goes up'"
+listed() { $morsel quantize $float --data "$work/same" --picture $rule --arena 5 -o "$work/n.morsel" --json 2>"$work/err" | tr -d '\n' | grep -oE '"notices": \[[^]]*\]' >"$work/out"; }
+verify "notices are in the JSON" listed
+verify "those of the data, too" says '"the data are 2 times the same sample'
+verify "those of few samples" says '"2 samples: of other inputs one in 3 goes beyond'
+verify "and that of the arena" says '"--arena 5 cannot be had'
+verify "all that were said, once each" test "$(grep -c ': notice: ' "$work/err")" = "$(tr ',' '\n' <"$work/out" | grep -cE '^(.notices.: \[)? *"')"
 verify "one sample is said to be few" notice "1 sample: of other inputs one in 2" "$work/data_two.npy" --count 1
 rm "$work/n.morsel"
 verify "two are not constant" sh -c "! grep -qE 'constant|same' '$work/err'"

@@ -32,13 +32,6 @@ void message_error(const char *format, ...) {
     va_end(list);
 }
 
-void message_notice(const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    message_line("morsel: notice: ", format, list);
-    va_end(list);
-}
-
 int message_flush(void) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return STATUS_DONE;

@@ -4,6 +4,7 @@
 #define MORSEL_TOOLS_BASE_MESSAGE_H
 
 #include "tools/base/failure.h"
+#include "tools/base/json.h"
 #include <stdarg.h>
 
 /* Prints the failure and returns its status: `return message_failure(&failure);` at the end of a verb. */
@@ -12,6 +13,9 @@ int message_failure(const struct failure *failure);
 /* One line on stderr, "morsel: " in front. Names in it are tamed (text.h). */
 void message_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* All notices of the process so far, as elements of an array that is open. One thread gives them. */
+void message_notices_json(struct json *json);
 
 void message_line(const char *start, const char *format, va_list list) __attribute__((format(printf, 2, 0))); /* what they have in common */
 

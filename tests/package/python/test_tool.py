@@ -49,6 +49,18 @@ class Bytes(unittest.TestCase):
         self.assertEqual(morsel.convert(onnx, strip=True, streaming=False, shapes={"input": (2, 3, 32, 32)}, output_nodes="output", batch=2),
                          by_tool("convert", onnx, *options))
 
+    def test_notices_are_warnings(self):
+        onnx = at("models/cifar10/network.onnx")
+        with self.assertWarnsRegex(UserWarning, "2 labels, and output 'output' has 10 classes") as caught:
+            blob = morsel.convert(onnx, labels=["a", "b"])
+        self.assertEqual(os.path.basename(caught.filename), "test_tool.py")
+        self.assertIn("2 labels", blob.report["notices"][0])
+        with self.assertWarnsRegex(UserWarning, "2 labels") as caught:
+            morsel.edit(blob, labels=["a", "b"])
+        self.assertEqual(os.path.basename(caught.filename), "test_tool.py")
+        with self.assertWarnsRegex(UserWarning, "4 samples: of other inputs one in 5"):
+            morsel.quantize(at("tests/cli/float_small.onnx"), np.random.rand(4, 3, 32, 32).astype("f"))
+
     def test_a_path_is_no_option(self):
         before = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:

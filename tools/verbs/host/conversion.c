@@ -385,7 +385,8 @@ void conversion_json(struct json *json, const struct conversion *c) {
         if (c->sizes.count > 1) variants_json(json, c);
     }
     json_open_array(json, "notices");
-    for (size_t i = 0; i < c->report.notice_count; i++) json_text(json, NULL, c->report.notices[i]);
+    message_notices_json(json);
+    for (size_t i = 0; !c->told && i < c->report.notice_count; i++) json_text(json, NULL, c->report.notices[i]);
     json_close_array(json);
     json_open_array(json, "refused");
     for (size_t i = 0; i < c->report.refusal_count; i++) {
@@ -402,7 +403,8 @@ void conversion_json(struct json *json, const struct conversion *c) {
     if (c->ends) json_text(json, "cut_off", c->ends);
 }
 
-void conversion_notices(const struct conversion *c) {
+void conversion_notices(struct conversion *c) {
+    c->told = true;
     report_notices(&c->report);
     if (!c->net) return;
     memory_notice(c->net->arena_room, conversion_arena(c));

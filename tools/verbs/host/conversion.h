@@ -43,6 +43,7 @@ struct conversion {
     struct onnx_report report;
     bool made;                  /* by conversion_make(), which may be called again */
     size_t kept_notices;        /* those from before it */
+    bool told;                  /* conversion_notices() has said what the report has */
     struct sizes sizes;         /* a variant each */
     conversion_graph *graph_of; /* of all but the first; NULL: the file's, as it stands */
     void *graph_context;
@@ -102,8 +103,9 @@ bool conversion_finish(const struct conversion_call *call, struct conversion *c,
 enum { CONVERSION_FILES = 1 + BLOB_C_COUNT };
 size_t conversion_files(const struct conversion_call *call, const struct conversion *c, struct file_new *files);
 
-/* What was noticed on the way, and an arena that was asked for and cannot be had. */
-void conversion_notices(const struct conversion *c);
+/* Says what was noticed on the way, and an arena that was asked for and cannot be had: before the JSON of what was made, which lists what
+ * was said. */
+void conversion_notices(struct conversion *c);
 
 /* What the arena takes that holds each variant. */
 uint32_t conversion_arena(const struct conversion *c);

@@ -30,13 +30,13 @@ static int run(const struct conversion_call *call, struct conversion *c) {
         return message_failure(&failure);
     }
     if (!done) ends_find(call, c);
+    if (done) conversion_notices(c);
     if (call->json) print_json(c);
     if (!done) {
         report_refusals(call->input, c->graph, &c->report);
         ends_print(call, c);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
-    conversion_notices(c);
     if (!call->json) conversion_summary(call, c);
     return message_flush();
 }

@@ -193,7 +193,7 @@ static void print_json(const struct conversion *c, const struct morsel_model *mo
     for (uint32_t i = 0; i < c->metadata.count; i++) json_text(&json, c->metadata.list[i].key, c->metadata.list[i].value);
     json_close(&json);
     json_open_array(&json, "notices");
-    for (size_t i = 0; i < c->report.notice_count; i++) json_text(&json, NULL, c->report.notices[i]);
+    message_notices_json(&json);
     json_close_array(&json);
     json_close(&json);
 }

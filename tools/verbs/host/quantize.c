@@ -192,13 +192,13 @@ static int run(const struct quantize_call *call, struct work *w) {
         return message_failure(&failure);
     }
     if (!done) ends_find(&call->conversion, c);
+    if (done) conversion_notices(c);
     if (call->conversion.json) print_json(w);
     if (!done) {
         report_refusals(call->conversion.input, NULL, &c->report);
         ends_print(&call->conversion, c);
         return message_flush() ? STATUS_SYSTEM : STATUS_INPUT;
     }
-    conversion_notices(c);
     if (!call->conversion.json && call->conversion.output) conversion_summary(&call->conversion, c);
     if (!call->conversion.json && call->qdq)
         message_print("%s\n  QDQ form, for ONNX Runtime; opset %d\n", call->qdq, w->attempts.graph->opset);

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import warnings
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Union
 
 import numpy as np
@@ -200,12 +201,15 @@ def _common(files: _Files, *, shapes: Mapping[str, Sequence[int]] | None, dims: 
     return words + (["--arena", str(int(arena))] if arena is not None else [])
 
 
-def _made(verb: str, files: _Files, network: Any, words: Sequence[str], name: str, progress: Progress | None) -> Blob:
+def _made(verb: str, files: _Files, path: str, words: Sequence[str], name: str, progress: Progress | None) -> Blob:
+    """What the verb writes. Its notices are warnings at the line that called the function which calls this one."""
     output = files.name(name)
-    report = files.tool(verb, files.network(network), "-o", output, *words, progress=progress)
+    report = files.tool(verb, path, "-o", output, *words, progress=progress)
     with open(output, "rb") as file:
         blob = Blob(file.read())
     blob.report = report
+    for notice in report.get("notices", []):
+        warnings.warn(notice, stacklevel=3)
     return blob
 
 
@@ -226,7 +230,7 @@ def convert(network: Any, *, shapes: Mapping[str, Sequence[int]] | None = None,
                         metadata=metadata, output_nodes=output_nodes, input_nodes=input_nodes, strip=strip, half=half, arena=arena, streaming=streaming)
         if batch is not None:
             words += ["--batch", str(int(batch))]
-        return _made("convert", files, network, words, "network.morsel", progress)
+        return _made("convert", files, files.network(network), words, "network.morsel", progress)
 
 
 def quantize(network: Any, data: Any = None, *, dynamic: bool = False, form: str = "blob", count: int | None = None,
@@ -256,7 +260,7 @@ def quantize(network: Any, data: Any = None, *, dynamic: bool = False, form: str
         for option, value in given.items():
             words += [option, str(value)] if value is not None else []
         name = "network.onnx" if form == "qdq" else "network.morsel"
-        return _made("quantize", files, network, [*words, *["--dynamic"] * dynamic, *options], name, progress)
+        return _made("quantize", files, files.network(network), [*words, *["--dynamic"] * dynamic, *options], name, progress)
 
 
 def edit(blob: Any, *, picture: Rule = None, labels: Labels = None, text: Path | None = None, answer: Rule = None,
@@ -268,12 +272,7 @@ def edit(blob: Any, *, picture: Rule = None, labels: Labels = None, text: Path |
     with tempfile.TemporaryDirectory(prefix="morsel-") as folder:
         files = _Files(folder)
         words = _beside(files, picture=picture, labels=labels, text=text, answer=answer, metadata=metadata)
-        output = files.name("network.morsel")
-        said = files.tool("edit", files.blob(blob), "-o", output, *words)
-        with open(output, "rb") as file:
-            edited = Blob(file.read())
-        edited.report = said
-        return edited
+        return _made("edit", files, files.blob(blob), words, "network.morsel", None)
 
 
 class Report:
