@@ -239,6 +239,16 @@ static void points_are_found_by_their_shapes(void **state) {
     }
 }
 
+static void a_list_of_classes_is_no_detector(void **state) {
+    (void)state;
+    static const struct answer_output line[] = {{"logits", 2, {1, 10}}};
+    assert_false(fit("{\"kind\": \"detections\", \"head\": \"yolov8\"}", line, 1, 0).kind);
+    assert_string_equal(failure.text, "output 0 'logits' is [1, 10]; head yolov8 wants [images, candidates, 4 + classes] or "
+                                      "[images, 4 + classes, candidates]");
+    assert_false(fit("{\"kind\": \"detections\", \"head\": \"yolov5\"}", line, 1, 10).kind);
+    assert_non_null(strstr(failure.text, "output 0 'logits' is [1, 10]; head yolov5 wants"));
+}
+
 static void mistakes_are_told(void **state) {
     (void)state;
     static const struct {
@@ -281,7 +291,8 @@ static void mistakes_are_told(void **state) {
         if (r.kind || !strstr(failure.text, cases[i].told)) fail_msg("%s: %s", cases[i].text, failure.text);
     }
     fit("{\"kind\": \"detections\", \"head\": \"yolov8\"}", one, 1, 81);
-    assert_non_null(strstr(failure.text, "there are 81 labels, and output 0 has scores of 80"));
+    assert_non_null(
+        strstr(failure.text, "there are 81 labels, and output 0 has scores of 80: 'output0' is [1, 84, 8400], for head yolov8"));
     fit("{\"kind\": \"classes\", \"output\": \"boxes\"}", pair, 2, 0);
     assert_non_null(strstr(failure.text, "classes are told of the first output: make it 'boxes' by --output-node"));
     fit("{\"kind\": \"detections\", \"head\": \"ssd\", \"output\": 1, \"scores\": 0, \"classes\": 90}", pair, 2, 0);
@@ -296,6 +307,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(anchors_stand_behind_the_rule, make_file, remove_file),
         cmocka_unit_test_setup_teardown(maps_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(points_are_found_by_their_shapes, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(a_list_of_classes_is_no_detector, make_file, remove_file),
         cmocka_unit_test_setup_teardown(mistakes_are_told, make_file, remove_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

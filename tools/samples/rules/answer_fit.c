@@ -35,8 +35,11 @@ bool answer_fit_output(const struct answer_fit *fit, const char *name, uint32_t 
 
 bool answer_fit_labels(const struct answer_fit *fit, uint32_t output, const char *what, uint32_t most) {
     const uint32_t labels = fit->network->label_count;
+    const struct answer_output *of = &fit->network->outputs[output];
+    char shape[128];
     return labels <= most ||
-           failure_set(fit->failure, STATUS_INPUT, "there are %u labels, and output %u has %s of %u", labels, output, what, most);
+           failure_set(fit->failure, STATUS_INPUT, "there are %u labels, and output %u has %s of %u: '%.200s' is %s, for head %s", labels,
+                       output, what, most, of->name, answer_fit_shape(of, shape, sizeof shape), fit->rule->head);
 }
 
 /* What an output has to be, in words. */
@@ -93,10 +96,11 @@ static bool find_outputs(struct answer_fit *fit) {
     return !rule->scores || answer_fit_output(fit, rule->scores, &fit->record.scores);
 }
 
-/* Whether an output may hold so many numbers of each candidate. 0: any number, from `least` on. */
+/* Whether an output may hold so many numbers of each candidate. 0: any number, from `least` on. A single candidate is a list of classes,
+ * as [1, 10], where no anchors say how many there are. */
 static bool takes(const struct answer_fit *fit, uint32_t columns, uint32_t exact, uint32_t least) {
     struct morsel_answer_shape s = shape_of(fit, fit->record.output, columns);
-    return s.images && (exact ? s.parts == exact : s.parts >= least);
+    return s.images && (exact ? s.parts == exact : s.parts >= least && (s.candidates > 1 || fit->rule->anchors.data));
 }
 
 /* Along which dimension the candidates lie: where both would do, along the longer one. */
