@@ -140,7 +140,7 @@ printf '{"resize": {"mode": "none"}, "channels": "RGB", "scale": 1, "mean": [0, 
 printf 'P6 2 3 255\n123456789012345678' >"$work/small.ppm"
 verify "a rule without a resize" call 0 $network/network.onnx -o "$work/n.morsel" --picture "$work/none.json"
 verify "wants pictures of the input's size" sh -c "! '$morsel' run '$work/n.morsel' '$work/small.ppm' 2>'$work/err'"
-verify "and says which" says 'small.ppm: the picture is 2 x 3 .*does not resize, so 32 x 32 is wanted'
+verify "and says which" says 'small.ppm: the picture is 3 x 2 \(height x width\).*does not resize, so 32 x 32 is wanted'
 
 # --- labels that do not go with the network
 labels() { printf "$1" >"$work/labels.txt"; call "${2:-0}" $network/network.onnx -o "$work/l.morsel" --labels "$work/labels.txt"; }

@@ -348,8 +348,8 @@ static bool picture_misfits(const struct network_run *run, const struct image *i
     const uint32_t *sides = view->dims + (view->rank - 3), channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
     if (view->layout == MORSEL_ROW_MAJOR && sides[0] == channels) sides++; /* C H W; else H W C */
     const char *does = morsel_resize_mode(rule) == MORSEL_RESIZE_NONE ? "does not resize" : "resizes the short side and does not crop";
-    return failure_set(failure, STATUS_INPUT, "the picture is %u x %u (width x height); the blob's rule %s, so %u x %u is wanted",
-                       image->width, image->height, does, sides[1], sides[0]);
+    return failure_set(failure, STATUS_INPUT, "the picture is %u x %u (height x width); the blob's rule %s, so %u x %u is wanted",
+                       image->height, image->width, does, sides[0], sides[1]);
 }
 
 static bool blob_picture(struct network_run *run, const struct image *image, uint32_t index, struct failure *failure) {

@@ -254,7 +254,7 @@ static void bad_pictures_are_refused(void **unused) {
     float x[SAMPLE];
     must_load(data, 0, x, NULL);
     refuse_load(data, 1, "not a", "bad/2.jpg");
-    refuse_load(data, 2, "the picture is 5 x 5 (width x height); the rule does not resize, and the network wants 5 x 4", "bad/3.ppm");
+    refuse_load(data, 2, "the picture is 5 x 5 (height x width); the rule does not resize, and the network wants 4 x 5", "bad/3.ppm");
     must_load(data, 3, x, NULL);
     quant_data_close(data);
     refuse(graph_of(&inputs, 1, 4, gray), &plain, at("bad"), NULL, "gives 3 channels", "'x', float32 [1, 1, 4, 5]");
@@ -264,7 +264,7 @@ static void bad_pictures_are_refused(void **unused) {
     rule.resize = MORSEL_RESIZE_EXACT;
     rule.resize_height = 8;
     rule.resize_width = 9;
-    refuse(graph_of(&inputs, 1, 4, larger), &rule, at("bad"), NULL, "gives 9 x 8 (width x height)", "[1, 3, 8, 8]");
+    refuse(graph_of(&inputs, 1, 4, larger), &rule, at("bad"), NULL, "gives 8 x 9 (height x width)", "[1, 3, 8, 8]");
     rule = plain;
     rule.scale = 1e38f;
     data = must_open(graph_of(&inputs, 1, 4, planes), &rule, at("bad"), NULL);

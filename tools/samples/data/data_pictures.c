@@ -66,8 +66,8 @@ static bool rule_fits(const struct morsel_view *view, const struct onnx_value *i
         return failure_set(failure, STATUS_INPUT, "the picture rule gives %u channel%s, and the network's input is %s", channels,
                            channels > 1 ? "s" : "", data_describe(input, text, sizeof text));
     return !out_height || (out_height == height && out_width == width) ||
-           failure_set(failure, STATUS_INPUT, "the picture rule gives %u x %u (width x height), and the network's input is %s", out_width,
-                       out_height, data_describe(input, text, sizeof text));
+           failure_set(failure, STATUS_INPUT, "the picture rule gives %u x %u (height x width), and the network's input is %s", out_height,
+                       out_width, data_describe(input, text, sizeof text));
 }
 
 /* A network that divides its bytes by 255 itself wants the bytes. */
@@ -96,10 +96,10 @@ static bool size_misfits(const struct data_pictures *pictures, const struct imag
     const struct morsel_blob_picture *rule = &pictures->rule;
     uint32_t height, width;
     sides_of(&pictures->view, channels_of(rule), &height, &width);
-    return failure_set(failure, STATUS_INPUT, "the picture is %u x %u (width x height); the rule %s, and the network wants %u x %u",
-                       image->width, image->height,
+    return failure_set(failure, STATUS_INPUT, "the picture is %u x %u (height x width); the rule %s, and the network wants %u x %u",
+                       image->height, image->width,
                        morsel_resize_mode(rule) == MORSEL_RESIZE_NONE ? "does not resize" : "resizes the short side and does not crop",
-                       width, height);
+                       height, width);
 }
 
 /* As a blob's input of bytes has them: to the nearest, of two the even one, and within its type. */
