@@ -98,6 +98,10 @@ static void each_mistake_is_told(void **state) {
         {"", "line 1 is not JSON"},
         {"{\n\"resize\": {\"mode\": \"none\"},,\n" REST, "line 2 is not JSON"},
         {HEAD REST " x", "is not JSON"},
+        {HEAD "\"channels\": \"RGB\",\n \"scale\": 1/255, \"mean\": [0, 0, 0], \"std\": [1, 1, 1]}",
+         "line 2 is not JSON, from column 12 on: JSON does not divide; write 0.00392156862745098 for 1/255"},
+        {"{\"mode\": \"none\", " REST, "key \"mode\" belongs into \"resize\": {\"resize\": {"},
+        {HEAD "\"filter\": \"linear\", " REST, "key \"filter\" belongs into \"resize\""},
         {"[]", "not a JSON object"},
         {"{}", "keys \"resize\", \"channels\", \"scale\", \"mean\", \"std\" are missing"},
         {"{\"channels\": \"RGB\", \"scale\": 1, \"std\": [1, 1, 1]}", "keys \"resize\", \"mean\" are missing"},
@@ -171,7 +175,15 @@ static void labels_are_read(void **state) {
     read_three("a cat\ndog, big\ncaf\xc3\xa9\n");
     read_three("a cat\r\ndog, big\r\ncaf\xc3\xa9");
     read_three(" [\"a cat\", \"dog, big\", \"caf\\u00e9\"]\n");
+    read_three("{\"0\": \"a cat\", \"2\": \"caf\\u00e9\", \"1\": \"dog, big\"}\n");
+    read_three("{\"model\": 5, \"id2label\": {\"0\": \"a cat\", \"1\": \"dog, big\", \"2\": \"caf\\u00e9\"}}");
     static const char *const mistakes[][2] = {{"", "holds no label"},
+                                              {"{}", "holds no label"},
+                                              {"{\"0\": \"a\", \"2\": \"b\"}", "it is a JSON object, and \"2\" is no class of 2"},
+                                              {"{\"0\": \"a\", \"0\": \"b\"}", "\"0\" is no class of 2"},
+                                              {"{\"0\": \"a\", \"01\": \"b\"}", "\"01\" is no class of 2"},
+                                              {"{\"0\": 5}", "\"0\" is no class of 1 with a name"},
+                                              {PICTURE_RULE_EXAMPLE, "it is a JSON object, and \"resize\" is no class"},
                                               {"[]", "holds no label"},
                                               {"[\"a\", 5]", "element 1 of the array is not a string"},
                                               {"[\"a\"", "is not JSON"}};

@@ -77,14 +77,15 @@ static bool read_size(const cJSON *resize, uint32_t mode, struct morsel_blob_pic
     return good || rule_wrong(failure, "\"resize\" with mode \"short_side\" wants \"size\": one whole number, 1 to 32768");
 }
 
+static const char *const resize_keys[] = {"mode", "size", "filter", "place", "fill", NULL};
+
 static bool read_resize(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
-    static const char *const keys[] = {"mode", "size", "filter", "place", "fill", NULL};
     static const char *const modes[] = {"none", "exact", "short_side", "letterbox"}, *const filters[] = {"antialias", "linear", "nearest"};
     const cJSON *resize = rule_member(root, "resize", failure);
     uint32_t mode = 0, filter = 0;
     if (!resize) return false;
     if (!cJSON_IsObject(resize)) return rule_wrong(failure, "\"resize\" is not an object like {\"mode\": \"short_side\", \"size\": 256}");
-    if (!rule_member(resize, "mode", failure) || !rule_keys(resize, keys, failure)) return failure_prefix(failure, "\"resize\"");
+    if (!rule_member(resize, "mode", failure) || !rule_keys(resize, resize_keys, failure)) return failure_prefix(failure, "\"resize\"");
     if (!read_choice(resize, "mode", modes, 4, &mode, failure) || !read_choice(resize, "filter", filters, 3, &filter, failure))
         return false;
     out->resize = filter << MORSEL_RESIZE_FILTER_SHIFT;
@@ -155,10 +156,20 @@ static bool has_keys(const cJSON *root, struct failure *failure) {
     return missing < 2 || failure_set(failure, STATUS_INPUT, "keys %s are missing; 'morsel convert --help' shows a whole rule", list);
 }
 
+/* Keys of "resize" that stand beside it. */
+static bool belongs_there(const cJSON *root, struct failure *failure) {
+    for (const char *const *key = resize_keys; *key; key++)
+        if (cJSON_GetObjectItemCaseSensitive(root, *key))
+            return failure_set(failure, STATUS_INPUT,
+                               "key \"%s\" belongs into \"resize\": {\"resize\": {\"mode\": \"short_side\", \"size\": 256}, ...}", *key);
+    return true;
+}
+
 static bool read_rule(const cJSON *root, struct morsel_blob_picture *out, struct failure *failure) {
     static const char *const keys[] = {"resize", "crop", "channels", "scale", "mean", "std", NULL};
     if (!cJSON_IsObject(root)) return rule_wrong(failure, "it is not a JSON object");
     *out = (struct morsel_blob_picture){.std = {1, 1, 1}};
+    if (!belongs_there(root, failure)) return false;
     return rule_keys(root, keys, failure) && has_keys(root, failure) && read_channels(root, out, failure) &&
            read_crop(root, out, failure) && read_resize(root, out, failure) && read_normalization(root, out, failure);
 }
@@ -191,6 +202,24 @@ static bool labels_from_json(const cJSON *root, char **labels, size_t *count, st
     return true;
 }
 
+/* Hugging Face: {"0": "cat", "1": "dog"}, alone or as "id2label" of a config.json. Each number below their count stands there once. */
+static bool labels_from_object(const cJSON *root, char **labels, size_t *count, struct failure *failure) {
+    const cJSON *named = cJSON_GetObjectItemCaseSensitive(root, "id2label"), *all = cJSON_IsObject(named) ? named : root;
+    char key[24];
+    *count = (size_t)cJSON_GetArraySize(all);
+    for (const cJSON *item = all->child; item; item = item->next) {
+        const unsigned long k = strtoul(item->string, NULL, 10);
+        snprintf(key, sizeof key, "%lu", k);
+        if (k >= *count || strcmp(key, item->string) || labels[k] || !cJSON_IsString(item))
+            return failure_set(failure, STATUS_INPUT,
+                               "it is a JSON object, and \"%.60s\" is no class of %zu with a name of its own; a line each, a JSON array or "
+                               "{\"0\": \"cat\", \"1\": \"dog\"}, as \"id2label\" of a config.json, is wanted",
+                               item->string, *count);
+        if (!(labels[k] = strdup(item->valuestring))) return failure_memory(failure, strlen(item->valuestring) + 1);
+    }
+    return true;
+}
+
 /* One a line; a line's end may be \r\n, and the last line may lack it. */
 static bool labels_from_text(const struct file_bytes *file, char **labels, size_t *count, struct failure *failure) {
     const char *at = (const char *)file->data, *end = at + file->size;
@@ -212,9 +241,9 @@ static bool read_labels(const struct file_bytes *file, char ***labels, size_t *c
     size_t most = 1, blank = strspn(text, " \t\r\n");
     for (size_t i = 0; i < file->size; i++) most += text[i] == '\n' || text[i] == ',';
     if (!(*labels = calloc(most, sizeof **labels))) return failure_memory(failure, most * sizeof **labels);
-    if (text[blank] != '[') return labels_from_text(file, *labels, count, failure);
+    if (text[blank] != '[' && text[blank] != '{') return labels_from_text(file, *labels, count, failure);
     cJSON *root = rule_parse(file, failure);
-    bool good = root && labels_from_json(root, *labels, count, failure);
+    bool good = root && (cJSON_IsObject(root) ? labels_from_object : labels_from_json)(root, *labels, count, failure);
     cJSON_Delete(root);
     return good;
 }

@@ -3,6 +3,7 @@
 #include "tools/samples/rules/rule_json.h"
 #include "tools/base/message.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,21 @@ static void *take(size_t size) {
     return memory;
 }
 
+/* Where the text stops being JSON. A quotient is what comes to mind for a scale of 1/255. */
+static void place_wrong(const char *text, const char *at, struct failure *failure) {
+    int line = 1, used = 0;
+    double over = 0, under = 0;
+    const char *start = text, *number = at;
+    for (const char *c = text; c < at; c++)
+        if (*c == '\n') line++, start = c + 1;
+    while (number > start && strchr("0123456789.", number[-1])) number--;
+    failure_set(failure, STATUS_INPUT, "line %d is not JSON, from column %d on", line, (int)(at - start) + 1);
+    size_t length = strlen(failure->text);
+    if (*at == '/' && sscanf(number, "%lf/%lf%n", &over, &under, &used) == 2 && under != 0)
+        snprintf(failure->text + length, sizeof failure->text - length, ": JSON does not divide; write %.15g for %.*s", over / under,
+                 used < 40 ? used : 40, number);
+}
+
 cJSON *rule_parse(const struct file_bytes *file, struct failure *failure) {
     const char *end = NULL, *text = (const char *)file->data;
     lacking = 0;
@@ -58,8 +74,6 @@ cJSON *rule_parse(const struct file_bytes *file, struct failure *failure) {
         failure_memory(failure, lacking);
         return NULL;
     }
-    int line = 1;
-    for (const char *at = text; end && at < end; at++) line += *at == '\n';
-    failure_set(failure, STATUS_INPUT, "line %d is not JSON", line);
+    place_wrong(text, end ? end : text, failure);
     return NULL;
 }
