@@ -5,6 +5,7 @@
 #include "tools/base/arena.h"
 #include "tools/network/host/extras.h"
 #include "tools/samples/rules/picture_rule.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,10 +80,32 @@ static struct answer_output stated(const char *name, const struct onnx_shape *sh
     return output;
 }
 
+/* Numbers that networks with such a mean and std hardly take: mostly a scale of 1 where 1/255 is meant. Bytes as they are have no mean, and
+ * means of bytes are large. */
+static void notice_large(const struct conversion_call *call, struct conversion *c) {
+    enum { USUAL_MOST = 20 };
+    const struct morsel_blob_picture *r = &c->rule;
+    const uint32_t channels = r->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    const enum onnx_type type = c->graph->input_count ? c->graph->inputs[0]->type : ONNX_UINT8;
+    bool of_one = false;
+    double low = 0, high = 0;
+    for (uint32_t i = 0; i < channels; i++) {
+        double black = -(double)r->mean[i] / r->std[i], white = (255 * (double)r->scale - r->mean[i]) / r->std[i];
+        of_one = of_one || (r->mean[i] > 0 && r->mean[i] <= 1) || fabsf(r->std[i]) < 1;
+        low = fmin(low, fmin(black, white));
+        high = fmax(high, fmax(black, white));
+    }
+    if (of_one && type != ONNX_UINT8 && type != ONNX_INT8 && fmax(-low, high) > USUAL_MOST)
+        onnx_notice(&c->report, "%s: the rule makes values of about %.0f to %.0f%s", call->picture, low, high,
+                    r->scale == 1 ? ": is a \"scale\" of 1/255, 0.00392156862745098, meant?"
+                                  : ": do \"scale\", \"mean\" and \"std\" go together?");
+}
+
 bool rules_fit(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     const struct onnx_graph *graph = c->graph;
     bool own = call->answer && answer_rule_has_labels(&c->answer);
     if (call->labels && !own && !extras_check_labels(call->labels, c->labels, c->label_count, graph, &c->report, failure)) return false;
+    if (call->picture) notice_large(call, c);
     if (!call->answer) return true;
     struct answer_output *outputs = must_calloc(graph->output_count, sizeof *outputs), input;
     struct answer_network network = {.outputs = outputs, .output_count = (uint32_t)graph->output_count};
