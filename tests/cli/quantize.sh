@@ -45,6 +45,7 @@ verify "other bytes" differs "$work/d.morsel" "$work/e.morsel"
 verify "all sums and none" call_says "adaround or --no-adaround" 2 $float --data $pictures --picture $rule --adaround --no-adaround -o "$work/o.morsel"
 verify "the QDQ file alone" call 0 $float --data $pictures --picture $rule --format qdq -o "$work/alone.onnx"
 verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"
+verify "and holds no rule, which is noticed" says "notice: .*alone.onnx does not hold what --picture says: give them to morsel convert, too"
 verify "a layer left in float" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude head -o "$work/f.morsel"
 verify "an operator left in float" call_says "2 layers run in float, from stem .Conv. to depthwise .Conv." 0 $float --data $pictures --picture $rule --exclude Conv -o "$work/f.morsel"
 

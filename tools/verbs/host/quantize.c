@@ -159,12 +159,33 @@ static bool make(const struct quantize_call *call, struct work *w, struct failur
     return observe(call, w, failure) && max_drop_run(a, failure);
 }
 
+/* What a blob has beside its network, and an ONNX file has not. */
+static void notice_left_out(const struct conversion_call *call, const char *qdq, struct conversion *c) {
+    const struct {
+        const char *option, *given;
+    } list[] = {{"--picture", call->picture},
+                {"--labels", call->labels},
+                {"--answer", call->answer},
+                {"--text", call->text},
+                {"--set", call->set.count ? call->set.values[0] : NULL}};
+    char text[64] = "";
+    if (call->output) return;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        size_t at = strlen(text);
+        if (list[i].given) snprintf(text + at, sizeof text - at, "%s%s", at ? ", " : "", list[i].option);
+    }
+    if (*text)
+        onnx_notice(&c->report, "%s does not hold what %s say%s: give them to morsel convert, too", qdq, text,
+                    strchr(text, ',') ? "" : "s");
+}
+
 static bool quantize(const struct quantize_call *call, struct work *w, struct failure *failure) {
     struct file_new files[CONVERSION_FILES + 1];
     size_t count = 0;
     if (!conversion_check_files(&call->conversion, &w->conversion, call->qdq, failure) || !make(call, w, failure) ||
         !data_stay(call, w, w->attempts.data, failure))
         return false;
+    notice_left_out(&call->conversion, call->qdq, &w->conversion);
     if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, failure))) return failure_prefix(failure, call->qdq);
     if (call->conversion.output) count = conversion_files(&call->conversion, &w->conversion, files);
     if (call->qdq) files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
