@@ -94,6 +94,7 @@ for name in model_arena model_blob model_arena_fast; do
     verify "--c $name.c" sh -c "${CC:-cc} -Werror -I '$work' '$work/says.c' '$work/$name.c' -o '$work/says' && \
         [ \"\$('$work/says')\" = \"\$(wc -c <'$work/c.morsel') \$(wc -c <'$work/c.morsel')\" ]"
 done
+verify "C++ as --c" call_says "y.cpp: name the C file, FILE.c" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/y.cpp"
 verify "a header as --c" call_says "name the C file" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/y.h"
 verify "a blob named as ONNX" call_says "-o .*x.onnx: what is written is a blob.*name it .*x.morsel$" 2 $network/network.onnx -o "$work/x.onnx"
 verify "nothing was written" sh -c "! ls '$work' | grep -E '^[xy][.]'"

@@ -156,8 +156,10 @@ static bool names_fit(const struct conversion_call *call, struct conversion *c, 
                            (int)(strlen(output) - 5), output);
     if (dot && strcmp(dot, ".morsel"))
         onnx_notice(&c->report, "%s gets a blob, whatever its name says; blobs' names end in .morsel", output);
-    if (source && (ends_in(source, ".h") || ends_in(source, ".hpp")))
-        return failure_set(failure, STATUS_CALL, "--c %s: name the C file, FILE.c; FILE.h is written beside it", source);
+    static const char *const other[] = {".h", ".hpp", ".cpp", ".cc", ".cxx"};
+    for (size_t i = 0; source && i < sizeof other / sizeof *other; i++)
+        if (ends_in(source, other[i]))
+            return failure_set(failure, STATUS_CALL, "--c %s: name the C file, FILE.c; FILE.h is written beside it", source);
     return true;
 }
 

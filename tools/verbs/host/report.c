@@ -10,6 +10,7 @@
 #include "tools/verbs/verbs.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { USUAL_WORST = 12 };
@@ -107,6 +108,12 @@ static bool ask_float(const struct call *call, struct report *r, struct failure 
     return good;
 }
 
+static bool names_page(const char *path, struct failure *failure) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    return !dot || !strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm") ||
+           failure_set(failure, STATUS_CALL, "-o %s: what is written is a page of HTML; name it FILE.html", path);
+}
+
 /* What is written is nothing that was read. */
 static bool check_output(const struct call *call, const struct report *r, struct failure *failure) {
     const char *path = call->output;
@@ -115,7 +122,8 @@ static bool check_output(const struct call *call, const struct report *r, struct
         read = read || conversion_reads(&r->comparing.first, path) || (r->comparing.data && quant_data_reads(r->comparing.data, path));
     for (size_t i = 0; r->judged && i < r->judge.dataset.count && !read; i++)
         read = file_same(path, r->judge.dataset.items[i].path) || file_same(path, r->judge.dataset.items[i].binary);
-    return !read || failure_set(failure, STATUS_CALL, "-o %s would be written over: it is read as well; name another file", path);
+    if (read) return failure_set(failure, STATUS_CALL, "-o %s would be written over: it is read as well; name another file", path);
+    return names_page(path, failure);
 }
 
 static bool write_page(const struct call *call, const struct report *r, size_t *bytes, struct failure *failure) {
@@ -155,9 +163,10 @@ static int run(const struct call *call, struct report *r) {
     static struct comparing_call c;
     struct failure failure = {0};
     size_t bytes = 0;
-    bool good = file_can_write(call->output, &failure) && measure(call, r, &failure) && compare(call, r, &c, &failure) &&
-                judge(call, r, &failure) && ask_float(call, r, &failure) && check_output(call, r, &failure) &&
-                write_page(call, r, &bytes, &failure);
+    bool there = !access(call->output, F_OK); /* it may be a file that is read: check_output() knows */
+    bool good = (there || names_page(call->output, &failure)) && file_can_write(call->output, &failure) && measure(call, r, &failure) &&
+                compare(call, r, &c, &failure) && judge(call, r, &failure) && ask_float(call, r, &failure) &&
+                check_output(call, r, &failure) && write_page(call, r, &bytes, &failure);
     if (good) say(call, r, bytes);
     else if (failure.status) message_failure(&failure);
     else return comparing_refused(&c, &r->comparing);
