@@ -42,7 +42,7 @@ printf 'rot\ngruen\nblau\n' >"$work/german.txt"
 make german edit "$work/full.morsel" --labels "$work/german.txt"
 check "in other words" 0 '^    blau +0\.99' run "$work/german.morsel" $spots/pictures/spots.ppm
 make no_picture edit "$work/full.morsel" --picture ""
-check "without a picture rule" 1 "no picture rule" run "$work/no_picture.morsel" $spots/pictures/spots.ppm
+check "without a picture rule" 1 "no picture rule: morsel edit --picture RULE.json gives it one" run "$work/no_picture.morsel" $spots/pictures/spots.ppm
 make picture edit "$work/no_picture.morsel" --picture $spots/picture.json
 same "which comes back" full picture
 check "--c" 0 '^  the blob as a C array' edit "$work/full.morsel" -o "$work/c.morsel" --c "$work/net.c"
@@ -127,7 +127,8 @@ mkfifo "$work/anchors.pipe"
 sed 's/anchors.npy/anchors.pipe/' $spots/answer.json >"$work/waits.json"
 check "anchors in a pipe" 1 "anchors.pipe: it is no plain file" edit "$work/full.morsel" -o "$work/x.morsel" --answer "$work/waits.json"
 check "an output in ONNX" 2 "is a blob, not ONNX" edit "$work/full.morsel" -o "$work/x.onnx" --set a=b
-check "a folder that is not there" 2 "cannot write .*x.morsel" edit "$work/full.morsel" -o "$work/none/x.morsel" --set a=b
+check "-o by another name" 2 "no option .--output.; did you mean .-o.\?" edit "$work/full.morsel" --output "$work/x.morsel"
+check "a folder that is not there" 2 "cannot write .*none/x.morsel: its folder does not exist" edit "$work/full.morsel" -o "$work/none/x.morsel" --set a=b
 verify "nothing was written" absent "$work/x.morsel"
 verify "no temporary file is left" nothing_left
 exit $status

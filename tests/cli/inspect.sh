@@ -71,6 +71,11 @@ verify "no temporary files of pictures" nothing_left
 check "inspect of a name" 1 "no network is built in under that name; these are: .*mobilenetv2-224" inspect mobilenet
 
 # --- networks that are built in
+if ! reduced; then
+    check "an option of blobs on an ONNX file" 2 "--arena is for blobs and networks that are built in, not for an ONNX file" \
+        inspect tests/cli/float_small.onnx --arena 1
+    check "what is built in is no ONNX file" 2 "resnet8-32 is built in, and no ONNX file: --optimized is for" inspect resnet8-32 --optimized
+fi
 built_in inspect
 
 # --- ONNX files

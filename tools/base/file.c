@@ -133,7 +133,8 @@ bool file_same(const char *a, const char *b) {
 
 static bool write_failed(const char *path, int code, struct failure *failure) {
     bool call = code == ENOENT || code == ENOTDIR || code == EISDIR || code == ENAMETOOLONG;
-    return failure_set(failure, call ? STATUS_CALL : STATUS_SYSTEM, "cannot write %s: %s; nothing was written", path, strerror(code));
+    return failure_set(failure, call ? STATUS_CALL : STATUS_SYSTEM, "cannot write %s: %s; nothing was written", path,
+                       code == ENOENT ? "its folder does not exist" : strerror(code));
 }
 
 bool file_can_write(const char *path, struct failure *failure) {

@@ -58,12 +58,24 @@ bool options_cpu_default(uint32_t *mask) {
     return false;
 }
 
+static const struct option *find(const struct options *options, const char *text, size_t length) {
+    for (size_t i = 0; i < options->count; i++)
+        if (strlen(options->list[i].name) == length && !strncmp(options->list[i].name, text, length)) return &options->list[i];
+    return NULL;
+}
+
 static int unknown(const struct options *options, const char *verb, const char *text, size_t length) {
     const char *names[64] = {"--help"};
     char word[64];
     for (size_t i = 0; i < options->count && i < 62; i++) names[i + 1] = options->list[i].name;
     snprintf(word, sizeof word, "%.*s", (int)length, text);
-    const char *near = message_nearest(word, names);
+    for (const char *const *other = options->elsewhere; other && *other; other++)
+        if (!strcmp(word, *other)) {
+            message_error("%s: %s is for %s", verb, word, options->elsewhere_for);
+            return OPTIONS_FAILED;
+        }
+    const bool output = !strcmp(word, "--output") || !strcmp(word, "--out");
+    const char *near = output && find(options, "-o", 2) ? "-o" : message_nearest(word, names);
     if (near) message_error("%s: no option '%s'; did you mean '%s'?", verb, word, near);
     else message_error("%s: no option '%s'; 'morsel %s --help' lists them", verb, word, verb);
     return OPTIONS_FAILED;
@@ -107,12 +119,6 @@ static bool set_value(const struct option *option, const char *verb, const char 
         return false;
     }
     return false;
-}
-
-static const struct option *find(const struct options *options, const char *text, size_t length) {
-    for (size_t i = 0; i < options->count; i++)
-        if (strlen(options->list[i].name) == length && !strncmp(options->list[i].name, text, length)) return &options->list[i];
-    return NULL;
 }
 
 /* The option at argv[*at]; *at moves over its value. 0, or what options_parse() returns. */

@@ -44,6 +44,8 @@ struct options {
     size_t count;
     struct option_example examples[OPTIONS_EXAMPLES]; /* the first without a command ends them */
     const struct options *second;                     /* the same verb on another kind of file; NULL: there is none */
+    const char *const *elsewhere;                     /* names of the verb's options on other kinds, ended by NULL; NULL: there are none */
+    const char *elsewhere_for;                        /* what these kinds are */
 };
 
 enum { OPTIONS_FAILED = -1, OPTIONS_HELP = -2 };

@@ -53,9 +53,10 @@ bool network_takes_pictures(const struct network *network, struct failure *failu
     if (network->has_rule) return true;
     if (network->kind != &network_of_blobs)
         return failure_set(failure, STATUS_CALL, "an ONNX file has no picture rule: give one by --picture RULE.json");
-    return failure_set(
-        failure, STATUS_INPUT,
-        "the blob has no picture rule: convert it with --picture RULE.json; morsel run takes tensors, too, with --input X.npy");
+    return failure_set(failure, STATUS_INPUT,
+                       "the blob has no picture rule: morsel edit --picture RULE.json gives it one, as convert and quantize do; morsel run "
+                       "takes tensors, too, "
+                       "with --input X.npy");
 }
 
 uint32_t network_images(const struct network *network) {

@@ -5,6 +5,7 @@
 #include "tools/base/message.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/optimize/optimize.h"
+#include "tools/net/nets.h"
 #include "tools/onnx/internal.h"
 #include "tools/onnx/write.h"
 #include "tools/verbs/verbs.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_OPERATORS = 200 }; /* those beyond are counted among the nodes alone */
 
@@ -220,12 +222,16 @@ static const struct option list[] = {
     {"--json", NULL, OPTION_FLAG, &call.json, 0, 0, "one JSON object on stdout"},
 };
 
+static const char *const of_blobs[] = {"--plan", "--cpu", "--variant", "--arena", "--arena-fast", "--no-streaming", NULL};
+
 const struct options inspect_onnx_options = {
     .usage = "MODEL.onnx [options]",
     .summary = "of an ONNX file",
     .about = "Shows what an ONNX file holds: inputs, outputs, operators, parameters, MACs.",
     .list = list,
     .count = sizeof list / sizeof *list,
+    .elsewhere = of_blobs,
+    .elsewhere_for = "blobs and networks that are built in, not for an ONNX file",
     .examples = {{"morsel inspect food_float.onnx --optimized", "what an ONNX file is made of, and what is left of it"}},
 };
 
@@ -252,6 +258,10 @@ int inspect_onnx(int argc, char **argv) {
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1) {
         message_error("inspect: one ONNX file is wanted, %d given: morsel inspect MODEL.onnx", count);
+        return STATUS_CALL;
+    }
+    if (nets_has(argv[0]) && access(argv[0], F_OK)) {
+        message_error("inspect: %s is built in, and no ONNX file: --optimized is for ONNX files", argv[0]);
         return STATUS_CALL;
     }
     if (file_same(argv[0], onnx)) {
