@@ -3,6 +3,7 @@
 #include "core/morsel.h"
 #include "tools/base/options_help.h"
 #include "tools/base/message.h"
+#include "tools/base/stop.h"
 #include "tools/network/host/float.h"
 #include "tools/verbs/verbs.h"
 #include <errno.h>
@@ -86,6 +87,7 @@ static void settle(void) {
 
 int main(int argc, char **argv) {
     settle();
+    stop_start();
     take_kinds();
     if (argc < 2) {
         message_error("a verb is missing; 'morsel --help' lists them");

@@ -164,6 +164,13 @@ stopped() {
         [ "$1" = KILL ] || ! ls "$work" | grep morsel || return 1
     done
 }
+sleeps="$work/sleeps.npy"
+mkfifo "$sleeps"
+interrupted() { # it waits for a pipe of labels that nobody writes to
+    timeout -s INT 1 "$morsel" quantize $float --data "$work/data_sound.npy" --labels "$sleeps" -o "$work/z.morsel" 2>"$work/err"
+    grep -qx 'morsel: stopped; nothing was written' "$work/err" && [ ! -e "$work/z.morsel" ]
+}
+verify "Ctrl-C says that nothing was written" interrupted
 for signal in TERM INT HUP KILL; do
     verify "stopped by $signal" stopped $signal
 done

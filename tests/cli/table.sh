@@ -71,7 +71,7 @@ begin() { # [MODEL [OPTION...]]
     rm -f "$work/pipe.ppm"
     mkfifo "$work/pipe.ppm"
     # shellcheck disable=SC2086
-    $morsel run "$@" - --csv "$work/long.csv" <"$work/list" >"$work/out" 2>"$work/err" &
+    $interrupt $morsel run "$@" - --csv "$work/long.csv" <"$work/list" >"$work/out" 2>"$work/err" &
     stopped=$!
     tries=0
     until grep -q red.ppm "$work/long.csv.partial" 2>/dev/null; do
@@ -86,8 +86,21 @@ end() {
     rm -f "$work/pipe.ppm"
     cp "$work/green.ppm" "$work/pipe.ppm"
 }
+interrupt=
 stop() { begin "$@" && end; }
 again() { check "$1" 0 "$2" run "$net" - --csv "$work/long.csv" <"$work/list"; }
+if env --default-signal=INT true 2>/dev/null; then # a shell's jobs ignore interrupts
+    interrupt="env --default-signal=INT"
+    begin
+    kill -INT $stopped
+    wait $stopped 2>/dev/null
+    verify "Ctrl-C ends it by the signal" test $? -eq 130
+    verify "and says how far it is" says '^morsel: stopped after 1 of 3; the same call goes on$'
+    interrupt=
+    rm -f "$work/pipe.ppm" "$work"/*.partial
+else
+    echo "skip ${title}Ctrl-C: env has no --default-signal"
+fi
 stop
 verify "is not there before it is whole" test ! -e "$work/long.csv"
 again "goes on" "long.csv.partial: goes on behind 1 of 3 pictures"

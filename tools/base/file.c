@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole files: read however they come, written beside the old file and then put in its place. */
 #include "tools/base/file.h"
+#include "tools/base/stop.h"
 #include "tools/base/temporary.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -214,6 +215,7 @@ bool file_write_all(const struct file_new *files, size_t count, struct failure *
         if (!is_through(files[i].path)) good = prepare(&files[i], &temporary[i], failure);
     good = good && take_names(files, count, temporary, failure);
     for (size_t i = 0; temporary && i < count; i++) temporary_drop(&temporary[i]);
+    if (good) stop_written();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     free(temporary);
     return good;

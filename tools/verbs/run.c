@@ -5,6 +5,7 @@
 #include "tools/base/clock.h"
 #include "tools/base/message.h"
 #include "tools/base/options.h"
+#include "tools/base/stop.h"
 #include "tools/network/pool.h"
 #include "tools/network/tensor.h"
 #include "tools/samples/image/draw.h"
@@ -455,6 +456,7 @@ int verb_run(int argc, char **argv) {
     job.call.path = argv[0];
     job.call.threads = (unsigned)threads;
     job.picture_count = (uint32_t)count - 1;
+    if (!job.csv) stop_written(); /* answers are printed as they come */
     bool good = check_call(&job, &failure) && pictures_find(argv + 1, (size_t)count - 1, &job.named, &failure);
     job.pictures = job.named.list;
     job.picture_count = (uint32_t)job.named.count;

@@ -6,6 +6,7 @@
 #include "tools/base/file.h"
 #include "tools/base/json.h"
 #include "tools/base/message.h"
+#include "tools/base/stop.h"
 #include "tools/base/text.h"
 #include "tools/network/each.h"
 #include "tools/network/scores.h"
@@ -167,6 +168,7 @@ static bool keep(struct table *table, size_t picture, char *record, bool wrong, 
     table->records[picture] = record;
     table->broken += wrong;
     const bool good = table_journal_add(table, record, failure);
+    if (table->journal) stop_goes_on(++table->kept, table->pictures->count);
     pthread_mutex_unlock(&table->lock);
     return good;
 }
@@ -263,12 +265,15 @@ bool table_run(struct table *table, struct failure *failure) {
     find_waiting(table);
     const size_t taken = table->pictures->count - table->waiting_count;
     if (taken) message_notice("%s: goes on behind %zu of %zu pictures", table->journal_path, taken, table->pictures->count);
+    table->kept = taken;
+    if (table->journal) stop_goes_on(taken, table->pictures->count);
     if (!open_workers(table, failure)) return false;
     const size_t runs = (table->waiting_count + table->batch - 1) / table->batch;
     const double start = clock_seconds();
     bool good = each(runs, table->worker_count, table->batch > 1 ? "batches of pictures" : "pictures", answer, table, failure);
     table->seconds = clock_seconds() - start;
     good = good && write_table(table, failure);
+    if (good) stop_goes_on(0, 0);
     table_journal_end(table, good);
     return good;
 }

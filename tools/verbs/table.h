@@ -29,7 +29,7 @@ struct table {
     FILE *journal;                  /* FILE.partial; NULL: the table goes to a device */
     char *journal_path;
     pthread_mutex_t lock; /* of the journal and the count below */
-    size_t broken;
+    size_t broken, kept;  /* kept: lines in the journal */
     double seconds;
 };
 
