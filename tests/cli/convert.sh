@@ -123,6 +123,9 @@ verify "is not noticed: it was asked for" sh -c "! grep -q fixes '$work/err'"
 batch=$(ls -d tests/golden/cases/batch-*)/net.onnx
 verify "a batch that the file fixes" call 0 "$batch" -o "$work/f.morsel"
 verify "is noticed" says "notice: input '.*': the file fixes its first dimension at [0-9]+; .*--shape .*=1,"
+verify "one that --batch 1 cannot change" call_says "--batch 1: the file fixes the first dimension of input '.*' at [0-9]+; --shape .*=1,... changes it" 2 \
+    "$batch" -o "$work/f1.morsel" --batch 1
+verify "a free one of 1, asked for" call 0 $free -o "$work/b5.morsel" --batch 1
 
 # --- letterboxes and filters
 echo '{"resize": {"mode": "letterbox", "size": [32, 32], "fill": [1, 2, 3], "place": "corner", "filter": "linear"}, "channels": "RGB", "scale": 1,

@@ -83,10 +83,23 @@ struct onnx_graph *conversion_load(const struct conversion_call *call, const str
     return NULL;
 }
 
+/* Whether a batch of 1, which was asked for, is that of any input. */
+static bool batch_is_one(const struct onnx_graph *graph, struct failure *failure) {
+    const struct onnx_value *fixed = NULL;
+    for (size_t i = 0; i < graph->input_count; i++) {
+        const struct onnx_value *input = graph->inputs[i];
+        if (input->shape.rank > 0 && input->shape.dims[0] == 1) return true;
+        if (!fixed && input->shape.rank > 1) fixed = input;
+    }
+    return !fixed || failure_set(failure, STATUS_CALL,
+                                 "--batch 1: the file fixes the first dimension of input '%.200s' at %lld; --shape %.200s=1,... changes it",
+                                 fixed->name, (long long)fixed->shape.dims[0], fixed->name);
+}
+
 static bool bind_first(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
     if (!bind(call, &c->sizes, 0, c->graph, &c->report, failure)) return false;
     if (call->batch == 1 && !c->sizes.binding_count) extras_check_batch(c->graph, &c->report);
-    return true;
+    return !call->one_said || batch_is_one(c->graph, failure);
 }
 
 static bool read_sizes(const struct conversion_call *call, struct conversion *c, struct failure *failure) {

@@ -23,6 +23,7 @@ struct conversion_call {
     bool strip, no_streaming, half, json;
     bool one_size; /* lists of --dim are refused */
     bool in_place; /* the output may be the input */
+    bool one_said; /* a batch of 1 is asked for by --batch */
 };
 
 struct conversion;

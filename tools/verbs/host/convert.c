@@ -8,6 +8,7 @@
 #include "tools/verbs/verbs.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void print_json(const struct conversion *c) {
     struct json json = {.file = stdout};
@@ -87,7 +88,9 @@ int verb_convert(int argc, char **argv) {
                      {"morsel convert food.onnx -o food.morsel --c food.c", "and a C array of it, with its header"},
                      {"morsel convert food.onnx -o small.morsel --arena 1", "in the least arena there is"}},
     };
+    for (int i = 1; i < argc; i++) call.one_said = call.one_said || !strcmp(argv[i], "--batch") || !strncmp(argv[i], "--batch=", 8);
     int count = options_parse(&options, argc, argv);
+    call.one_said = call.one_said && call.batch == 1;
     if (count < 0) return count == OPTIONS_HELP ? STATUS_DONE : STATUS_CALL;
     if (count != 1 || !call.output) {
         message_error("convert: %s: morsel convert MODEL.onnx -o MODEL.morsel; see morsel convert --help",
