@@ -29,6 +29,10 @@ check "eval --json of classes" 0 '"index": 0, "images": 1, "answers": 2, "precis
 verify "of a class that nothing was taken for" says '"answers": 0, "precision": null, "recall": 0\}'
 verify "the matrix" sh -c "[ \"\$(sed -n '/confusion/,/^  \]/p' '$work/out' | tr -d ' \n')\" = '\"confusion\":[[1,0,0],[0,2,0],[1,0,0]],' ]"
 verify "the surest miss in JSON" says 'set/blue/1.ppm", "label": "blue", "index": 2, "p": 0.000335.*"answer_label": "red", "answer_index": 0, "answer_p": 0.999'
+check "eval of a folder with a slash" 0 "set/blue/1.ppm  is blue" eval "$work/color.morsel" "$work/set//"
+verify "one slash stands behind it" sh -c "! grep -q '//' '$work/out'"
+check "run of a folder with a slash" 0 "set/blue/1.ppm\"" run "$work/color.morsel" "$work/set/" --json
+verify "one slash stands behind it, too" sh -c "! grep -q '//' '$work/out'"
 check "eval without the worst" 0 "^4 images" eval "$work/color.morsel" "$work/set" --worst 0
 verify "none is named" sh -c "! grep -q 'taken for red' '$work/out'"
 check "eval of a batch of 2" 0 "^4 images: top-1 75.00 %" eval "$work/color2.morsel" "$work/set" --threads 2

@@ -95,5 +95,10 @@ static bool walk(const char *path, const struct inside *outer, folder_wanted *wa
 }
 
 bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
-    return walk(path, NULL, wanted, files, failure);
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--; /* one stands in front of each name */
+    char *folder = strndup(path, length);
+    bool good = folder ? walk(folder, NULL, wanted, files, failure) : failure_memory(failure, length + 1);
+    free(folder);
+    return good;
 }

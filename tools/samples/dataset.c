@@ -41,7 +41,9 @@ static bool is_folder(const char *path) {
 
 static char *join(const char *folder, const char *name) {
     char *path = NULL;
-    return must_have(asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path, strlen(folder));
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
+    return must_have(asprintf(&path, "%.*s/%s", (int)length, folder, name) < 0 ? NULL : path, length);
 }
 
 static int compare(const void *a, const void *b) {
