@@ -36,8 +36,8 @@ static void add(struct list *list, const char *name, const struct onnx_shape *sh
     if (list->used + 1 >= sizeof list->text || list->count++ > LISTED_MOST) return;
     if (list->count > LISTED_MOST) list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, " ...");
     else
-        list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s'%.40s' %s", list->used ? ", " : "",
-                                       name, onnx_shape_text(shape, dims, sizeof dims));
+        list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s'%.40s%s' %s", list->used ? ", " : "",
+                                       name, strlen(name) > 40 ? "..." : "", onnx_shape_text(shape, dims, sizeof dims));
 }
 
 static bool found(const struct onnx_value *value) {

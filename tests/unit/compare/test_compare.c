@@ -321,6 +321,11 @@ static void networks_with_nothing_in_common_are_refused(void **state) {
     assert_int_equal(failure.status, STATUS_INPUT);
     assert_non_null(strstr(failure.text, "FLOAT has 'other_"));
     assert_non_null(strstr(failure.text, "MODEL has 'r1' 1x8x16x16, 'r2' 1x8x16x16"));
+    for (size_t i = 0; i < g->value_count; i++) /* a name that is cut says so */
+        if (!g->values[i]->is_input && !g->values[i]->is_output)
+            g->values[i]->name = onnx_text(g, "a_name_that_has_some_more_than_40_letters_%zu", i);
+    assert_false(matches(m, &failure));
+    assert_non_null(strstr(failure.text, "FLOAT has 'a_name_that_has_some_more_than_40_letter...' 1x"));
     node_named(g, "stem")->outputs[0]->name = "r1"; /* one is enough, */
     assert_true(matches(m, &failure));
     node_named(g, "stem")->outputs[0]->shape.dims[2]++; /* but not the name alone */
