@@ -210,7 +210,8 @@ static void a_network_of_bytes_is_run_as_a_blob(void **unused) {
     struct bytes model = one_node("QLinearMatMul", 13, "u:2,2 f#0.5 u#1 u:2,2 f#0.5 u#1 f#0.5 u#1", "", 1);
     assert_true(f >= 0 && write(f, model.data, model.size) == (ssize_t)model.size && !close(f));
     free(model.data);
-    refuse(&(struct network_call){.path = path}, STATUS_INPUT, "in QOperator form: run the blob that morsel convert makes of it");
+    refuse(&(struct network_call){.path = path}, STATUS_INPUT,
+           "onnx: the network is quantized, in QOperator form: run the blob that morsel convert makes of it: ");
     assert_int_equal(remove(path), 0);
 }
 

@@ -112,11 +112,9 @@ static bool needs_bytes(const struct onnx_node *node) {
 
 static bool no_executor(const struct network *network, struct failure *failure) {
     const struct float_network *own = network->own;
-    size_t length = strlen(failure->text);
     for (size_t i = 0; i < own->graph->node_count; i++)
         if (needs_bytes(own->graph->nodes[i])) {
-            snprintf(failure->text + length, sizeof failure->text - length,
-                     "; the network is quantized, in QOperator form: run the blob that morsel convert makes of it");
+            failure_prefix(failure, "the network is quantized, in QOperator form: run the blob that morsel convert makes of it");
             break;
         }
     return failure_prefix(failure, network->call.path);
