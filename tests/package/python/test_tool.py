@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import unittest
+import warnings
 
 import morsel
 import numpy as np
@@ -60,6 +61,13 @@ class Bytes(unittest.TestCase):
         self.assertEqual(os.path.basename(caught.filename), "test_tool.py")
         with self.assertWarnsRegex(UserWarning, "4 samples: of other inputs one in 5"):
             morsel.quantize(at("tests/cli/float_small.onnx"), np.random.rand(4, 3, 32, 32).astype("f"))
+
+    def test_what_was_optimized_is_no_warning(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            blob = morsel.quantize(at("tests/cli/float_small.onnx"), dynamic=True)
+        self.assertTrue(any(notice.startswith("optimized, ") for notice in blob.report["notices"]))
+        self.assertFalse(any("optimized" in str(warning.message) for warning in caught))
 
     def test_a_path_is_no_option(self):
         before = os.getcwd()

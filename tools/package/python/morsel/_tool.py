@@ -202,14 +202,16 @@ def _common(files: _Files, *, shapes: Mapping[str, Sequence[int]] | None, dims: 
 
 
 def _made(verb: str, files: _Files, path: str, words: Sequence[str], name: str, progress: Progress | None) -> Blob:
-    """What the verb writes. Its notices are warnings at the line that called the function which calls this one."""
+    """What the verb writes. Its notices are warnings at the line that called the function which calls this one, but for what was optimized:
+    that stands in the report alone."""
     output = files.name(name)
     report = files.tool(verb, path, "-o", output, *words, progress=progress)
     with open(output, "rb") as file:
         blob = Blob(file.read())
     blob.report = report
     for notice in report.get("notices", []):
-        warnings.warn(notice, stacklevel=3)
+        if not notice.startswith("optimized, "):
+            warnings.warn(notice, stacklevel=3)
     return blob
 
 
