@@ -15,13 +15,14 @@ functions() { # CC
 
 for compiler in "${1:-cc}" clang; do
     command -v "$compiler" >/dev/null 2>&1 || { echo "skip shared $compiler: it is not there"; continue; }
-    folder=build/link/shared-$compiler
+    folder=build/link/shared-$compiler made=$folder
     mkdir -p "$folder"
-    if ! "${MAKE:-make}" -s CROSS= CC="$compiler" BUILD="$folder" lib shared >"$folder/log" 2>&1; then
+    [ "$compiler" != "${1:-cc}" ] || made=build # its objects are there
+    if ! "${MAKE:-make}" -s CROSS= CC="$compiler" BUILD="$made" lib shared >"$folder/log" 2>&1; then
         report "shared $compiler" "$(tail -n 20 "$folder/log")"
         continue
     fi
-    object=$(ls "$folder"/libmorsel.so.*)
+    object=$(ls -t "$made"/libmorsel.so.* | head -n 1)
     functions "$compiler" >"$folder/declared"
     [ "$(wc -l <"$folder/declared")" -gt 20 ] || report "header $compiler" "few functions found in core/morsel.h"
     nm -D --defined-only "$object" | awk '{ print $3 }' | sort >"$folder/exported"
@@ -29,6 +30,6 @@ for compiler in "${1:-cc}" clang; do
     # bcmp is what clang makes of memcmp() == 0.
     report "imports $compiler" "$(nm -D --undefined-only "$object" | awk '$1 != "w" { sub(/@.*/, "", $2); print $2 }' |
         grep -vx -e memcpy -e memmove -e memset -e memcmp -e bcmp -e __cxa_finalize)"
-    report "unwinding $compiler" "$(readelf -SW "$folder/libmorsel.a" | grep -o '\.eh_frame[^ ]*' | sort | uniq -c)"
+    report "unwinding $compiler" "$(readelf -SW "$made/libmorsel.a" | grep -o '\.eh_frame[^ ]*' | sort | uniq -c)"
 done
 exit $status
