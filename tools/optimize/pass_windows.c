@@ -14,9 +14,10 @@
 /*
  * Each of the m outputs of a position has weights for all that any of them reads. Many are zeros, stored and multiplied as others are:
  * about m = K / (63 s) times as many weights as the file has. Up to 16 times, or 900 strides a window, is worth it.
- * Spectrograms, whose stride is a quarter of a window, keep their weights. Tensors of blobs are of up to 2^26 elements.
+ * Spectrograms, whose stride is a quarter of a window, keep their weights. Tensors of blobs are of up to 2^26 elements. Weights that no file
+ * holds, but a node makes of nothing, come to no more than LEAST_WEIGHTS.
  */
-enum { MOST_GROWTH = 16, MOST_WEIGHTS = 1 << 26 };
+enum { MOST_GROWTH = 16, LEAST_WEIGHTS = 1 << 18, MOST_WEIGHTS = 1 << 26 };
 
 struct fold {
     struct onnx_node *node;
@@ -40,14 +41,14 @@ static void choose(struct fold *f, const struct onnx_shape *weights) {
     f->weights.dims[f->axis] = f->taps;
 }
 
-static bool worthwhile(const struct onnx_shape *weights, const struct onnx_shape *folded) {
+static bool worthwhile(const struct onnx_graph *g, const struct onnx_shape *weights, const struct onnx_shape *folded) {
     int64_t now = onnx_elements(weights), then = onnx_elements(folded);
-    return now > 0 && then > 0 && then <= MOST_GROWTH * now && then <= MOST_WEIGHTS;
+    return now > 0 && then > 0 && then <= MOST_GROWTH * now && (size_t)then <= onnx_room(g, LEAST_WEIGHTS, MOST_GROWTH, MOST_WEIGHTS);
 }
 
 /* The first large window. False: there is none, or one, of either dimension, cannot be folded. A graph left as it is lets a refusal name
  * the file's own node. */
-static bool find(struct onnx_node *node, struct fold *f) {
+static bool find(const struct onnx_graph *g, struct onnx_node *node, struct fold *f) {
     struct onnx_value *x = onnx_input(node, 0), *weights = onnx_input(node, 1), *bias = onnx_input(node, 2);
     struct onnx_window w;
     const char *why;
@@ -67,7 +68,7 @@ static bool find(struct onnx_node *node, struct fold *f) {
         all = one.weights;
         *f = f->node ? *f : one;
     }
-    return f->node && worthwhile(&weights->shape, &all);
+    return f->node && worthwhile(g, &weights->shape, &all);
 }
 
 static struct onnx_value *reshape(struct onnx_graph *g, const struct fold *f, struct onnx_value *x, const char *part,
@@ -195,7 +196,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     struct fold f;
     struct onnx_window w;
     const char *why;
-    if (!find(node, &f) || !onnx_window(node, &node->inputs[0]->shape, node->inputs[1]->shape.dims + 2, &w, &why)) return false;
+    if (!find(g, node, &f) || !onnx_window(node, &node->inputs[0]->shape, node->inputs[1]->shape.dims + 2, &w, &why)) return false;
     struct onnx_value *x = neighbours_to_channels(g, &f, fit(g, &f));
     struct onnx_value *inputs[3] = {x, folded_weights(g, &f), repeated_bias(g, &f)};
     struct onnx_shape shape = node->outputs[0]->shape;

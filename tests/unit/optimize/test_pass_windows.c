@@ -26,6 +26,9 @@ static void large_windows_become_channels(void **state) {
         {13, "1,1,300,300", "Conv x %1x1x256x256 > y", "Conv"},            /* 5 times in each dimension */
         {13, "1,1,9,300", "Conv x %1x1x9x256 > y", IN OUT},
         {13, "1,1,300", "Conv x %2x1x66 > y strides=67", "Conv"}, /* what lies between windows */
+        /* 60,000 weights that come to 610,000: those of the file do, those of a node that makes any number of them do not. */
+        {13, "1,1,90000", "Conv x %1x1x60000 > y strides=100", "Pad " IN OUT " Slice"},
+        {13, "1,1,90000", "ConstantOfShape $1,1,60000 > w; Conv x w > y strides=100", "Conv"},
     };
     CHECK(rows);
 }
