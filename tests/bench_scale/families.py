@@ -157,6 +157,23 @@ def fan_out(n):
     return model(nodes, values[:1], values[1:])
 
 
+def joined(parts, nodes):
+    """A Concat of values of the shape of x."""
+    nodes.append(helper.make_node("Concat", parts, ["y"], axis=1))
+    values = [helper.make_tensor_value_info("x", FLOAT, [1, 1, 4, 4]), helper.make_tensor_value_info("y", FLOAT, [1, len(parts), 4, 4])]
+    return model(nodes, values[:1], values[1:])
+
+
+def joined_identities(n):
+    """Each of the parts of one node is replaced."""
+    return joined([f"t{i}" for i in range(n)], [helper.make_node("Identity", ["x"], [f"t{i}"]) for i in range(n)])
+
+
+def joined_copies(n):
+    """One value that is replaced is all parts of a node."""
+    return joined(["t"] * n, [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Identity", ["r"], ["t"])])
+
+
 def dead_nodes(n):
     nodes = [helper.make_node("Sigmoid", ["x"], [f"t{i}"]) for i in range(n)] + [helper.make_node("Relu", ["x"], ["y"])]
     values = x_and_y()
@@ -313,7 +330,7 @@ STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, concats, sigmoids
 FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
           outputs, opset_imports, empty_attributes, pieces, attributes]
 OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out,
-             moved_conditions]
+             joined_identities, joined_copies, moved_conditions]
 QUANTIZED = [float_relus, float_transposes, float_gathers, float_blocks, float_norms, float_convs, fan_out, split_joins, products]
 CALIBRATED = [family for family in QUANTIZED if family is not split_joins]  # which doubles its numbers, beyond all floats
 GROUPS = {"steps": STEPS, "folded": FOLDED, "optimized": OPTIMIZED, "quantized": QUANTIZED, "calibrated": CALIBRATED}

@@ -15,9 +15,10 @@ struct onnx_names {
     size_t slot_count, used;
 };
 
-/* A node that reads a value, or did, and the value's next such note (0: none). tools/optimize/readers.c keeps them. */
+/* An input of a node that is a value, or was, and the value's next such note (0: none). tools/optimize/notes.c keeps them. */
 struct onnx_read {
     struct onnx_node *node;
+    int input;
     size_t next;
 };
 

@@ -106,7 +106,7 @@ struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before
     for (int i = 0; i < input_count; i++)
         if (inputs[i]) {
             inputs[i]->uses++;
-            edit_note_read(g, node, inputs[i]);
+            edit_note_read(g, node, i);
         }
     for (int i = 0; i < output_count; i++)
         if (outputs[i]) {
@@ -131,21 +131,19 @@ void edit_set_input(struct onnx_graph *g, struct onnx_node *node, int i, struct 
     }
     count_use(node, node->inputs[i], -1);
     count_use(node, value, 1);
-    edit_note_read(g, node, value);
     node->inputs[i] = value;
+    edit_note_read(g, node, i);
     while (node->input_count && !node->inputs[node->input_count - 1]) node->input_count--;
 }
 
 void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, const char *domain, struct onnx_value *const *inputs,
                  int input_count) {
     struct onnx_value **list = copy_values(g, inputs, input_count);
-    for (int i = 0; i < input_count; i++) {
-        count_use(node, list[i], 1);
-        edit_note_read(g, node, list[i]);
-    }
+    for (int i = 0; i < input_count; i++) count_use(node, list[i], 1);
     for (int i = 0; i < node->input_count; i++) count_use(node, node->inputs[i], -1);
     node->inputs = list;
     node->input_count = input_count;
+    for (int i = 0; i < input_count; i++) edit_note_read(g, node, i);
     if (strcmp(node->domain, domain)) node->opset = opset_of(g, domain);
     node->op = onnx_copy_text(g, op);
     node->domain = onnx_copy_text(g, domain);
@@ -166,9 +164,9 @@ void edit_replace_output(struct onnx_graph *g, struct onnx_value *from, struct o
 bool edit_replace_uses(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to, bool outputs) {
     if (from == to) return true;
     if (outputs && from->is_output && (from->is_input || to->is_input || to->is_output)) return false;
-    for (struct onnx_node *node; (node = edit_pop_reader(g, from));)
-        for (int k = 0; k < node->input_count && !node->removed; k++)
-            if (node->inputs[k] == from) edit_set_input(g, node, k, to);
+    int input;
+    for (struct onnx_node *node; (node = edit_pop_reader(g, from, &input));)
+        if (!node->removed && onnx_input(node, input) == from) edit_set_input(g, node, input, to);
     if (outputs && from->is_output) {
         edit_replace_output(g, from, to);
         onnx_exchange_names(g, from, to);

@@ -4,20 +4,21 @@
 #include "tools/optimize/order.h"
 #include "tools/base/text.h"
 #include "tools/onnx/internal.h"
+#include "tools/onnx/operator.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* --- Reads: a note is made where a node begins to read, and never taken back. Who asks looks whether it still does. --- */
 
-static void add_note(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
+static void add_note(struct onnx_graph *g, struct onnx_node *node, int input) {
     struct onnx_reads *reads = &g->memory->reads;
     if (reads->count == reads->room) {
         reads->room = reads->room ? 2 * reads->room : 1024;
         size_t bytes = reads->room * sizeof *reads->notes;
         reads->notes = must_have(realloc(reads->notes, bytes), bytes);
     }
-    struct onnx_declared *declared = onnx_declared(value);
-    reads->notes[reads->count] = (struct onnx_read){node, declared->reads};
+    struct onnx_declared *declared = onnx_declared(node->inputs[input]);
+    reads->notes[reads->count] = (struct onnx_read){node, input, declared->reads};
     declared->reads = ++reads->count;
 }
 
@@ -26,33 +27,32 @@ static void note_all(struct onnx_graph *g) {
     g->memory->reads.count = 0;
     for (size_t i = 0; i < g->node_count; i++)
         for (int k = 0; k < graph_node_at(g, i)->input_count; k++)
-            if (graph_node_at(g, i)->inputs[k]) add_note(g, graph_node_at(g, i), graph_node_at(g, i)->inputs[k]);
+            if (graph_node_at(g, i)->inputs[k]) add_note(g, graph_node_at(g, i), k);
 }
 
-void edit_note_read(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
-    if (value && g->memory->reads.known) add_note(g, node, value);
+void edit_note_read(struct onnx_graph *g, struct onnx_node *node, int input) {
+    if (node->inputs[input] && g->memory->reads.known) add_note(g, node, input);
 }
 
-struct onnx_node *edit_pop_reader(struct onnx_graph *g, struct onnx_value *value) {
+struct onnx_node *edit_pop_reader(struct onnx_graph *g, struct onnx_value *value, int *input) {
     if (!g->memory->reads.known) note_all(g);
     size_t *first = &onnx_declared(value)->reads;
     if (!*first) return NULL;
     struct onnx_read note = g->memory->reads.notes[*first - 1];
     *first = note.next;
+    *input = note.input;
     return note.node;
 }
 
-static bool reads(const struct onnx_node *node, const struct onnx_value *value) {
-    bool reads = false;
-    for (int k = 0; k < node->input_count; k++) reads = reads || node->inputs[k] == value;
-    return reads && !node->removed && !node->folded;
+static bool still_reads(const struct onnx_read *note, const struct onnx_value *value) {
+    return !note->node->removed && !note->node->folded && onnx_input(note->node, note->input) == value;
 }
 
 struct onnx_node *edit_next_reader(struct onnx_graph *g, struct onnx_value *value, size_t *at) {
     if (!g->memory->reads.known) note_all(g);
     const struct onnx_read *notes = g->memory->reads.notes;
     *at = *at ? notes[*at - 1].next : onnx_declared(value)->reads;
-    while (*at && !reads(notes[*at - 1].node, value)) *at = notes[*at - 1].next;
+    while (*at && !still_reads(&notes[*at - 1], value)) *at = notes[*at - 1].next;
     return *at ? notes[*at - 1].node : NULL;
 }
 

@@ -8,10 +8,10 @@
 
 #include "tools/onnx/graph.h"
 
-/* The node reads the value from now on. */
-void edit_note_read(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value);
-/* A node that reads the value, or did once; the next call gives the next one, and NULL is behind the last. */
-struct onnx_node *edit_pop_reader(struct onnx_graph *g, struct onnx_value *value);
+/* The node reads the value that is this input of it from now on, if any is. */
+void edit_note_read(struct onnx_graph *g, struct onnx_node *node, int input);
+/* A node and which of its inputs the value is, or was once; the next call gives the next one, and NULL is behind the last. */
+struct onnx_node *edit_pop_reader(struct onnx_graph *g, struct onnx_value *value, int *input);
 /* The nodes that read the value, one by one, in any order, a node perhaps twice. *at is 0 at first; NULL: there are no more. */
 struct onnx_node *edit_next_reader(struct onnx_graph *g, struct onnx_value *value, size_t *at);
 
