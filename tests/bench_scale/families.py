@@ -174,6 +174,14 @@ def joined_copies(n):
     return joined(["t"] * n, [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Identity", ["r"], ["t"])])
 
 
+def unknown_of_many(n):
+    """A node that is not supported, of n constants and n outputs."""
+    nodes = [helper.make_node("Foo", ["c"] * n, [f"t{i}" for i in range(n)], domain="d")]
+    nodes += [helper.make_node("Relu", [x], [y]) for x, y in [("x", "y"), ("t0", "z")]]
+    values = x_and_y() + [helper.make_tensor_value_info("z", FLOAT, [1])]
+    return model(nodes, values[:1], values[1:], [scalar("c", 1.0)])
+
+
 def dead_nodes(n):
     nodes = [helper.make_node("Sigmoid", ["x"], [f"t{i}"]) for i in range(n)] + [helper.make_node("Relu", ["x"], ["y"])]
     values = x_and_y()
@@ -328,7 +336,7 @@ def float_convs(n):
 
 STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, concats, sigmoids, bare_pools, wide, wide_sums]
 FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
-          outputs, opset_imports, empty_attributes, pieces, attributes]
+          outputs, opset_imports, empty_attributes, pieces, attributes, unknown_of_many]
 OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out,
              joined_identities, joined_copies, moved_conditions]
 QUANTIZED = [float_relus, float_transposes, float_gathers, float_blocks, float_norms, float_convs, fan_out, split_joins, products]

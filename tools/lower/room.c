@@ -7,11 +7,10 @@
  * held: a few nodes that each double one make any number of it. */
 enum { LEAST_MEMORY = 64 << 20, MOST_FOR_SHAPES = 1 << 30, BYTES_OF_AN_ELEMENT = 128, BYTES_OF_A_NUMBER = 64 };
 
-/* Whether what comes into the network has a part in the value: `lowered` says so, of values in front. */
-static void *has_part(const struct onnx_value *value) {
-    const struct onnx_node *node = value->producer;
-    void *has = value->is_input ? value->lowered : NULL;
-    for (int i = 0; !has && node && i < node->input_count; i++) has = node->inputs[i] ? node->inputs[i]->lowered : NULL;
+/* Whether what comes into the network has a part in the node's outputs: `lowered` says so, of values in front. */
+static void *has_part(const struct onnx_node *node) {
+    void *has = NULL;
+    for (int i = 0; !has && i < node->input_count; i++) has = node->inputs[i] ? node->inputs[i]->lowered : NULL;
     return has;
 }
 
@@ -19,9 +18,11 @@ static void *has_part(const struct onnx_value *value) {
 static void find_parts(const struct onnx_graph *graph) {
     for (size_t i = 0; i < graph->value_count; i++) graph->values[i]->lowered = NULL;
     for (size_t i = 0; i < graph->input_count; i++) graph->inputs[i]->lowered = graph->inputs[i];
-    for (size_t n = 0; n < graph->node_count; n++)
+    for (size_t n = 0; n < graph->node_count; n++) {
+        void *has = has_part(graph->nodes[n]);
         for (int i = 0; i < graph->nodes[n]->output_count; i++)
-            if (graph->nodes[n]->outputs[i]) graph->nodes[n]->outputs[i]->lowered = has_part(graph->nodes[n]->outputs[i]);
+            if (graph->nodes[n]->outputs[i]) graph->nodes[n]->outputs[i]->lowered = has;
+    }
 }
 
 size_t memory_room(const struct onnx_graph *graph) {
