@@ -182,6 +182,13 @@ def unknown_of_many(n):
     return model(nodes, values[:1], values[1:], [scalar("c", 1.0)])
 
 
+def refused_split(n):
+    """Its axis is no integer; the file says what comes of it."""
+    nodes = [helper.make_node("Split", ["x"], [f"t{i}" for i in range(n)], axis=1.0), helper.make_node("Relu", ["t0"], ["y"])]
+    values = [helper.make_tensor_value_info(name, FLOAT, [1, 1]) for name in ["y"] + [f"t{i}" for i in range(n)]]
+    return model(nodes, [helper.make_tensor_value_info("x", FLOAT, [1, n])], values[:1], infos=values[1:])
+
+
 def dead_nodes(n):
     nodes = [helper.make_node("Sigmoid", ["x"], [f"t{i}"]) for i in range(n)] + [helper.make_node("Relu", ["x"], ["y"])]
     values = x_and_y()
@@ -336,7 +343,7 @@ def float_convs(n):
 
 STEPS = [convs, pools, wide_pools, adds, reshapes, transposes, concats, sigmoids, bare_pools, wide, wide_sums]
 FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead_nodes, constants_nodes, initializers, value_infos, inputs,
-          outputs, opset_imports, empty_attributes, pieces, attributes, unknown_of_many]
+          outputs, opset_imports, empty_attributes, pieces, attributes, unknown_of_many, refused_split]
 OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out,
              joined_identities, joined_copies, moved_conditions]
 QUANTIZED = [float_relus, float_transposes, float_gathers, float_blocks, float_norms, float_convs, fan_out, split_joins, products]

@@ -350,11 +350,12 @@ static uint64_t table_bytes(const struct onnx_node *node) {
 /* After a refusal the walk goes on, so that all refusals show: as if the node had given a quantized value. Where the shape is not known
  * nothing sensible can be said of what follows. */
 static void stand_in_outputs(struct lowering *l, struct onnx_node *node) {
+    const uint64_t tables = table_bytes(node);
     for (int i = 0; i < node->output_count; i++) {
         struct onnx_value *value = node->outputs[i];
         if (!value || (value_slot(value)->meaning && !value_slot(value)->meaning->poison)) continue;
         struct meaning m = {.poison = true};
-        if (has_shape(value) && has_room(l, table_bytes(node)) &&
+        if (has_shape(value) && has_room(l, tables) &&
             (value->type == ONNX_FLOAT || value->type == ONNX_UINT8 || value->type == ONNX_INT8)) {
             struct net_buffer *buffer =
                 value_buffer(l, value, value->type == ONNX_INT8 ? MORSEL_INT8 : MORSEL_UINT8, natural_layout(&value->shape), 1, 0);
