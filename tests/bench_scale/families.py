@@ -189,6 +189,13 @@ def refused_split(n):
     return model(nodes, [helper.make_tensor_value_info("x", FLOAT, [1, n])], values[:1], infos=values[1:])
 
 
+def unknown_nodes(n):
+    """Each is refused, by the float executor and by what makes blobs."""
+    nodes = [helper.make_node("Foo", [f"t{i}" if i else "x"], [f"t{i + 1}" if i < n - 1 else "y"], domain="d") for i in range(n)]
+    values = x_and_y()
+    return model(nodes, values[:1], values[1:], infos=[helper.make_tensor_value_info(f"t{i}", FLOAT, [1, 1, 4, 4]) for i in range(1, n)])
+
+
 def dead_nodes(n):
     nodes = [helper.make_node("Sigmoid", ["x"], [f"t{i}"]) for i in range(n)] + [helper.make_node("Relu", ["x"], ["y"])]
     values = x_and_y()
@@ -346,8 +353,10 @@ FOLDED = [bare_reshapes, bare_transposes, identities, float_relus, fan_out, dead
           outputs, opset_imports, empty_attributes, pieces, attributes, unknown_of_many, refused_split]
 OPTIMIZED = [float_relus, float_products, float_identities, float_transposes, float_sums, float_norms, batch_norms, fan_out,
              joined_identities, joined_copies, moved_conditions]
-QUANTIZED = [float_relus, float_transposes, float_gathers, float_blocks, float_norms, float_convs, fan_out, split_joins, products]
-CALIBRATED = [family for family in QUANTIZED if family is not split_joins]  # which doubles its numbers, beyond all floats
+QUANTIZED = [float_relus, float_transposes, float_gathers, float_blocks, float_norms, float_convs, fan_out, split_joins, products,
+             unknown_nodes]
+# The first doubles its numbers, beyond all floats; the second ends before there are ranges.
+CALIBRATED = [family for family in QUANTIZED if family not in (split_joins, unknown_nodes)]
 GROUPS = {"steps": STEPS, "folded": FOLDED, "optimized": OPTIMIZED, "quantized": QUANTIZED, "calibrated": CALIBRATED}
 
 if __name__ == "__main__":

@@ -75,14 +75,6 @@ void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const
     va_end(args);
 }
 
-/* Whether an earlier refusal is of the same node. */
-static bool is_named(const struct onnx_report *report, size_t i) {
-    const struct onnx_refusal *r = &report->refusals[i];
-    for (size_t k = 0; k < i; k++)
-        if (!strcmp(report->refusals[k].node, r->node) && !strcmp(report->refusals[k].op, r->op)) return true;
-    return false;
-}
-
 static void free_refusal(struct onnx_refusal *refusal) {
     free((void *)refusal->node);
     free((void *)refusal->op);
@@ -90,14 +82,30 @@ static void free_refusal(struct onnx_refusal *refusal) {
     free((void *)refusal->why);
 }
 
+/* Refusals of the same node stand together, in their order. */
+static int by_node(const void *a, const void *b) {
+    const struct onnx_refusal *x = *(struct onnx_refusal *const *)a, *y = *(struct onnx_refusal *const *)b;
+    int order = strcmp(x->node, y->node);
+    if (!order) order = strcmp(x->op, y->op);
+    return order ? order : (x > y) - (x < y);
+}
+
 void onnx_report_once(struct onnx_report *report, size_t from) {
+    const size_t count = report->refusal_count;
+    struct onnx_refusal **sorted = must_calloc(count, sizeof *sorted);
+    bool *again = must_calloc(count, sizeof *again);
     size_t kept = from;
-    for (size_t i = from; i < report->refusal_count; i++) {
-        report->refusals[kept] = report->refusals[i];
-        if (is_named(report, kept)) free_refusal(&report->refusals[kept]);
-        else kept++;
+    for (size_t i = 0; i < count; i++) sorted[i] = &report->refusals[i];
+    if (count) qsort(sorted, count, sizeof *sorted, by_node);
+    for (size_t i = 1; i < count; i++)
+        again[sorted[i] - report->refusals] = !strcmp(sorted[i - 1]->node, sorted[i]->node) && !strcmp(sorted[i - 1]->op, sorted[i]->op);
+    for (size_t i = from; i < count; i++) {
+        if (again[i]) free_refusal(&report->refusals[i]);
+        else report->refusals[kept++] = report->refusals[i];
     }
     report->refusal_count = kept;
+    free(sorted);
+    free(again);
 }
 
 void onnx_report_free(struct onnx_report *report) {
