@@ -83,6 +83,7 @@ struct onnx_memory {
     const struct onnx_node *outgrown; /* where it had passed that; NULL: it has not */
     size_t names_tried;               /* that edit.c asked whether they are taken: the work, for a test */
     size_t domains_tried;             /* nodes whose domain it asked for; the same */
+    size_t outputs_tried;             /* outputs among which it looked for one; the same */
     size_t folded_bytes;              /* constants made by folding so far */
     size_t folded_work;               /* elements computed by folding so far */
     bool rebound;                     /* a fixed dimension was overridden: what the file says of shapes is out of date */
@@ -98,6 +99,7 @@ struct onnx_declared {
     const char *unreadable;             /* why a constant's data was skipped, or NULL */
     size_t hash;                        /* of the name */
     unsigned numbered;                  /* NAME_2 to this one are taken; 0: nobody asked */
+    size_t output;                      /* where it stands among the graph's outputs, if it was asked */
 };
 
 static inline struct onnx_declared *onnx_declared(struct onnx_value *value) {

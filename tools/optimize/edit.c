@@ -152,9 +152,20 @@ void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, c
     if (exact) edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
 }
 
+/* Where an output stands; who asks for one, asks for many. */
+static size_t place_of_output(struct onnx_graph *g, const struct onnx_value *value) {
+    const size_t *place = &((const struct onnx_declared *)value)->output;
+    if (*place < g->output_count && g->outputs[*place] == value) return *place;
+    for (size_t i = 0; i < g->output_count; i++) onnx_declared(g->outputs[i])->output = i;
+    g->memory->outputs_tried += g->output_count;
+    assert(g->outputs[*place] == value);
+    return *place;
+}
+
 void edit_replace_output(struct onnx_graph *g, struct onnx_value *from, struct onnx_value *to) {
-    for (size_t i = 0; i < g->output_count; i++)
-        if (g->outputs[i] == from) g->outputs[i] = to;
+    const size_t place = place_of_output(g, from);
+    g->outputs[place] = to;
+    onnx_declared(to)->output = place;
     from->is_output = false;
     to->is_output = true;
     from->uses--;

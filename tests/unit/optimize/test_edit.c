@@ -6,6 +6,7 @@
 #include "tools/optimize/edit.h"
 #include "tools/optimize/notes.h"
 #include "tools/onnx/internal.h"
+#include "tools/optimize/pass.h"
 
 /* x -> relu -> r -> (add with itself and k) -> y; r -> neg -> n, read by nobody. */
 static struct onnx_graph *small_net(void) {
@@ -344,6 +345,32 @@ static void numbers_go_on_from_the_last(void **state) {
     onnx_free(g);
 }
 
+/* Identities give out what others make: where each output stands is found once for all. */
+static void outputs_are_looked_for_once(void **state) {
+    (void)state;
+    enum { OUTPUTS = 300 };
+    struct bytes file = {0};
+    char made[16], given[16];
+    add_value(&file, 11, "x", ONNX_FLOAT, "1,4");
+    for (int i = 0; i < OUTPUTS; i++) {
+        snprintf(made, sizeof made, "made%d", i);
+        snprintf(given, sizeof given, "given%d", i);
+        add_value(&file, 12, given, ONNX_FLOAT, NULL);
+        add_node(&file, made, "Relu", "x", made, "");
+        add_node(&file, given, "Identity", made, given, "");
+    }
+    struct bytes message = model_message(&file, 13);
+    struct onnx_graph *g = inferred_bytes(&message);
+    for (int i = OUTPUTS; i-- > 0;) assert_true(graph_bypass(g, g->outputs[i]->producer, g->outputs[i]->producer->inputs[0]));
+    for (int i = 0; i < OUTPUTS; i++) {
+        snprintf(given, sizeof given, "given%d", i);
+        assert_string_equal(g->outputs[i]->name, given);
+        assert_string_equal(g->outputs[i]->producer->op, "Relu");
+    }
+    assert_in_range(g->memory->outputs_tried, 1, 2 * OUTPUTS);
+    onnx_free(g);
+}
+
 /* Nodes of another domain: the others are looked at once, and have the word. */
 static void domains_are_looked_for_once(void **state) {
     (void)state;
@@ -407,6 +434,7 @@ int main(void) {
         cmocka_unit_test(numbers_go_on_from_the_last),
         cmocka_unit_test(cleaning_takes_no_memory),
         cmocka_unit_test(a_copy_notes_its_own_readers),
+        cmocka_unit_test(outputs_are_looked_for_once),
         cmocka_unit_test(domains_are_looked_for_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
