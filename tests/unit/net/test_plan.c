@@ -2,6 +2,7 @@
 /* The arena plan of random networks, checked by walking it: every byte knows which tensor wrote it last. */
 #include "tools/net/plan/plan.h"
 #include "tools/net/plan/plan_groups.h"
+#include "tools/net/plan/plan_slices.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -227,15 +228,29 @@ static void few_looks_find_the_groups(void **state) {
     net_free(net);
 }
 
+/* A stair that was placed from its top down: each step of it is in the way of a slice that was put past the one below. */
+static void stairs_are_passed_in_a_few_rounds(void **state) {
+    (void)state;
+    enum { STAIRS = 400 };
+    static struct slice stairs[STAIRS];
+    struct slice *placed[STAIRS], slice = {.bytes = 128};
+    uint32_t solid = 0, top = 64 * (STAIRS + 1);
+    const struct skyline sky = {1, &solid, &top};
+    uint64_t work = 0;
+    for (uint32_t i = 0; i < STAIRS; i++) {
+        stairs[i] = (struct slice){.bytes = 64, .offset = top - 64 * (i + 1)};
+        placed[i] = &stairs[i];
+    }
+    assert_int_equal(plan_lowest_gap(placed, STAIRS, &sky, &slice, &work), top);
+    assert_in_range(work, STAIRS, 20 * STAIRS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_plans_keep_every_tensor_whole),
-        cmocka_unit_test(steps_along_lines_write_over_their_input),
-        cmocka_unit_test(random_arenas_are_as_small_as_can_be_found),
-        cmocka_unit_test(steps_that_nobody_needs_are_dropped),
-        cmocka_unit_test(an_arena_beyond_two_gigabytes_is_refused),
-        cmocka_unit_test(a_lag_is_the_most_of_all_strips),
-        cmocka_unit_test(few_looks_find_the_groups),
+        cmocka_unit_test(stairs_are_passed_in_a_few_rounds),        cmocka_unit_test(random_plans_keep_every_tensor_whole),
+        cmocka_unit_test(steps_along_lines_write_over_their_input), cmocka_unit_test(random_arenas_are_as_small_as_can_be_found),
+        cmocka_unit_test(steps_that_nobody_needs_are_dropped),      cmocka_unit_test(an_arena_beyond_two_gigabytes_is_refused),
+        cmocka_unit_test(a_lag_is_the_most_of_all_strips),          cmocka_unit_test(few_looks_find_the_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

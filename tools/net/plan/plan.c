@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lifetimes, and places in the arena: several orders of slices, each slice at the lowest place that is free. */
 #include "core/kind.h"
+#include "tools/base/arena.h"
 #include "tools/net/plan/plan_groups.h"
 #include "tools/net/plan/plan.h"
 #include "tools/net/plan/plan_slices.h"
@@ -10,6 +11,7 @@
 
 #define ROOM_TRIES 8u
 #define TOO_MUCH ((uint64_t)INT32_MAX + 1) /* bytes of an arena that no placement is taken for */
+#define ROUNDS_AS_PLACED 16u               /* through what is placed, in the order of its placing; networks seen take a few */
 
 /* --- Lifetimes --- */
 
@@ -184,16 +186,32 @@ void plan_raise_skyline(struct skyline *sky, const struct slice *slice, uint32_t
     }
 }
 
+static int lower_first(const void *a, const void *b) {
+    const struct slice *x = *(struct slice *const *)a, *y = *(struct slice *const *)b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The lowest place from `at` on, in rounds until nothing is in the way any more; at most `rounds` of them. True: it is found. */
+static bool pass_all(struct slice **placed, uint32_t count, const struct slice *slice, uint64_t *at, uint32_t rounds, uint64_t *work) {
+    for (uint64_t before = *at; rounds--; before = *at) {
+        for (uint32_t i = 0; i < count; i++) *at = past(placed[i], slice, *at, work);
+        if (*at == before) return true;
+    }
+    return false;
+}
+
 /* The lowest place for a slice and its heirs. Where all is solid up to the top, that is the top: so networks of thousands of branches are
  * planned in no time. Otherwise whatever is in the way at some place is in the way up to its own end: nothing lower is free. Slices that
- * lie one above the other in the order of their placing are passed in one go. */
+ * lie one above the other in the order of their placing are passed in one go, and those that lie the other way round once they are sorted:
+ * else a stair of them would take a round for each. */
 uint64_t plan_lowest_gap(struct slice **placed, uint32_t count, const struct skyline *sky, const struct slice *slice, uint64_t *work) {
-    uint64_t at = above(sky->solid, slice), before;
-    if (at >= above(sky->top, slice)) return at;
-    do {
-        before = at;
-        for (uint32_t i = 0; i < count; i++) at = past(placed[i], slice, at, work);
-    } while (at > before);
+    uint64_t at = above(sky->solid, slice);
+    if (at >= above(sky->top, slice) || pass_all(placed, count, slice, &at, ROUNDS_AS_PLACED, work)) return at;
+    struct slice **sorted = must_calloc(count, sizeof *sorted);
+    memcpy(sorted, placed, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, lower_first);
+    pass_all(sorted, count, slice, &at, UINT32_MAX, work);
+    free(sorted);
     return at;
 }
 
