@@ -62,16 +62,16 @@ static int lower_first(const void *a, const void *b) {
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Bytes that the slices cover together. Sorts them. */
-static uint32_t covered(struct memory_slice *slices, uint32_t count) {
+/* Bytes from offset `from` to `end` that slices alive at the step cover together. `sorted` has all by their offsets. */
+static uint32_t covered(const struct memory_slice *sorted, uint32_t count, uint32_t step, uint32_t from, uint32_t end) {
     uint32_t bytes = 0, reached = 0;
-    qsort(slices, count, sizeof *slices, lower_first);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t begin = slices[i].offset > reached ? slices[i].offset : reached, end = slices[i].offset + slices[i].bytes;
-        if (end > begin) {
-            bytes += end - begin;
-            reached = end;
-        }
+        const struct memory_slice *slice = &sorted[i];
+        if (slice->offset < from || slice->offset >= end || !memory_alive(slice, step)) continue;
+        uint32_t first = slice->offset > reached ? slice->offset : reached, last = slice->offset + slice->bytes;
+        if (last <= first) continue;
+        bytes += last - first;
+        reached = last;
     }
     return bytes;
 }
@@ -91,9 +91,9 @@ static uint32_t find_alive(const struct memory *memory, uint32_t step, struct me
     return count;
 }
 
-static void find_peak(struct memory *memory, uint32_t steps) {
+static void find_peak(struct memory *memory, const struct memory_slice *sorted, uint32_t steps) {
     for (uint32_t s = 0; s < steps; s++) {
-        memory->live[s] = covered(memory->holders, find_alive(memory, s, memory->holders));
+        memory->live[s] = covered(sorted, memory->count, s, 0, UINT32_MAX);
         if (memory->live[s] > memory->peak_bytes) {
             memory->peak_bytes = memory->live[s];
             memory->peak_step = s;
@@ -108,15 +108,41 @@ static int larger_part_first(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Each counts what those before it leave. `work` has room for as many. */
-static void find_holders(struct memory *memory, struct memory_slice *work) {
-    uint32_t before = 0;
+static int by_number(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static uint32_t place_of(const uint32_t *points, uint32_t count, uint32_t number) {
+    const uint32_t *found = bsearch(&number, points, count, sizeof *points, by_number);
+    return (uint32_t)(found - points);
+}
+
+/* The first piece from k on that nobody holds; halves the way to it. */
+static uint32_t free_from(uint32_t *next, uint32_t k) {
+    while (next[k] != k) k = next[k] = next[next[k]];
+    return k;
+}
+
+/* Each counts what those before it leave, of the pieces that begins and ends cut the arena into. `points` and `next` have room for two of
+ * each slice and one more. */
+static void find_holders(struct memory *memory, uint32_t *points, uint32_t *next) {
+    uint32_t count = 0;
     memory->holder_count = find_alive(memory, memory->peak_step, memory->holders);
     for (uint32_t i = 0; i < memory->holder_count; i++) {
-        memcpy(work, memory->holders, (i + 1) * sizeof *work);
-        uint32_t with = covered(work, i + 1);
-        memory->holders[i].own = with - before;
-        before = with;
+        points[count++] = memory->holders[i].offset;
+        points[count++] = memory->holders[i].offset + memory->holders[i].bytes;
+    }
+    qsort(points, count, sizeof *points, by_number);
+    for (uint32_t k = 0; k <= count; k++) next[k] = k;
+    for (uint32_t i = 0; i < memory->holder_count; i++) {
+        struct memory_slice *holder = &memory->holders[i];
+        const uint32_t end = place_of(points, count, holder->offset + holder->bytes);
+        holder->own = 0;
+        for (uint32_t k = free_from(next, place_of(points, count, holder->offset)); k < end; k = free_from(next, k)) {
+            holder->own += points[k + 1] - points[k];
+            next[k] = k + 1;
+        }
     }
     qsort(memory->holders, memory->holder_count, sizeof *memory->holders, larger_part_first);
 }
@@ -155,21 +181,19 @@ static void count_traffic(struct memory *memory, const struct morsel_model *netw
 }
 
 /* The step at which slices from offset `from` to `end` hold most. */
-static void find_part(struct memory *memory, struct memory_part *part, uint32_t steps, uint32_t from, uint32_t end) {
+static void find_part(const struct memory *memory, const struct memory_slice *sorted, struct memory_part *part, uint32_t steps,
+                      uint32_t from, uint32_t end) {
     part->bytes = end - from;
     for (uint32_t s = 0; s < steps; s++) {
-        uint32_t count = 0, alive = find_alive(memory, s, memory->holders);
-        for (uint32_t i = 0; i < alive; i++)
-            if (memory->holders[i].offset >= from && memory->holders[i].offset < end) memory->holders[count++] = memory->holders[i];
-        uint32_t bytes = covered(memory->holders, count);
+        uint32_t bytes = covered(sorted, memory->count, s, from, end);
         if (bytes > part->peak_bytes) *part = (struct memory_part){part->bytes, s, bytes, part->traffic};
     }
 }
 
-static void find_parts(struct memory *memory, const struct morsel_model *network) {
+static void find_parts(struct memory *memory, const struct memory_slice *sorted, const struct morsel_model *network) {
     const struct morsel_blob_header *h = morsel_blob_header(network);
-    find_part(memory, &memory->slow, h->steps.count, 0, morsel_fast_from(h));
-    find_part(memory, &memory->fast, h->steps.count, morsel_fast_from(h), h->arena_bytes);
+    find_part(memory, sorted, &memory->slow, h->steps.count, 0, morsel_fast_from(h));
+    find_part(memory, sorted, &memory->fast, h->steps.count, morsel_fast_from(h), h->arena_bytes);
     count_traffic(memory, network);
 }
 
@@ -179,8 +203,9 @@ bool memory_read(const struct morsel_model *network, struct memory *memory, stru
     *memory = (struct memory){.slices = calloc(most, sizeof *memory->slices),
                               .holders = calloc(most, sizeof *memory->holders),
                               .live = calloc(most, sizeof *memory->live)};
-    struct memory_slice *work = calloc(most, sizeof *work);
-    bool good = memory->slices && memory->holders && memory->live && work;
+    struct memory_slice *sorted = calloc(most, sizeof *sorted);
+    uint32_t *points = calloc(2 * most + 1, sizeof *points), *next = calloc(2 * most + 1, sizeof *next);
+    bool good = memory->slices && memory->holders && memory->live && sorted && points && next;
     if (good) {
         if (header->steps.count)
             memory->slices[memory->count++] = (struct memory_slice){.kind = MEMORY_CALLS,
@@ -189,14 +214,18 @@ bool memory_read(const struct morsel_model *network, struct memory *memory, stru
                                                                     .over = MEMORY_NONE};
         add_tensors(network, memory);
         add_scratch(network, memory);
-        find_peak(memory, header->steps.count);
-        find_parts(memory, network);
-        if (header->steps.count) find_holders(memory, work);
+        memcpy(sorted, memory->slices, memory->count * sizeof *sorted);
+        qsort(sorted, memory->count, sizeof *sorted, lower_first);
+        find_peak(memory, sorted, header->steps.count);
+        find_parts(memory, sorted, network);
+        if (header->steps.count) find_holders(memory, points, next);
     } else {
-        failure_memory(failure, most * sizeof *work);
+        failure_memory(failure, most * sizeof *sorted);
         memory_free(memory);
     }
-    free(work);
+    free(sorted);
+    free(points);
+    free(next);
     return good;
 }
 
