@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Holds two graphs side by side, node by node and value by value, and hands a scheme over. */
 #include "tools/quant/insert/transfer.h"
+#include "tools/onnx/internal.h"
 #include <string.h>
 
 struct transfer {
@@ -13,13 +14,15 @@ struct transfer {
 #define NOWHERE SIZE_MAX
 #define FAIL(t, ...) failure_set((t)->failure, STATUS_INPUT, __VA_ARGS__)
 
-/* Both lists are in nearly the same order: it is looked for from where the one before was found. */
-static size_t find_value(const struct onnx_graph *graph, const char *name, size_t near) {
-    for (size_t n = 0, i = near; n < graph->value_count; n++, i++)
-        if (!strcmp(graph->values[i % graph->value_count]->name, name)) return i % graph->value_count;
-    return NOWHERE;
+/* The names of all values, sorted: many may be there at one size alone, and each of them would be looked for in all. */
+static struct onnx_name *sorted_names(struct onnx_graph *room, const struct onnx_graph *graph, size_t *count) {
+    struct onnx_name *names = onnx_alloc(room, graph->value_count * sizeof *names);
+    for (size_t i = 0; i < graph->value_count; i++) names[i] = (struct onnx_name){graph->values[i]->name, i};
+    *count = onnx_sort_names(names, graph->value_count);
+    return names;
 }
 
+/* Both lists are in nearly the same order: it is looked for from where the one before was found. */
 static size_t find_node(const struct onnx_graph *graph, const char *name, size_t near) {
     for (size_t n = 0, i = near; n < graph->node_count; n++, i++)
         if (!strcmp(graph->nodes[i % graph->node_count]->name, name)) return i % graph->node_count;
@@ -28,11 +31,13 @@ static size_t find_node(const struct onnx_graph *graph, const char *name, size_t
 
 static bool pair_values(struct transfer *t) {
     const struct onnx_graph *a = t->from->graph;
+    size_t count;
+    const struct onnx_name *names = sorted_names(t->from->graph, t->graph, &count);
     t->values = onnx_alloc(t->from->graph, a->value_count * sizeof *t->values);
-    for (size_t i = 0, near = 0; i < t->from->value_count; i++) {
-        size_t at = t->values[i] = find_value(t->graph, a->values[i]->name, near);
-        if (at != NOWHERE) near = at + 1;
-        else if (!a->values[i]->constant)
+    for (size_t i = 0; i < t->from->value_count; i++) {
+        const struct onnx_name *found = onnx_find_name(names, count, a->values[i]->name);
+        t->values[i] = found ? found->number : NOWHERE;
+        if (!found && !a->values[i]->constant)
             return FAIL(t, "value '%s' is not there at every size: the sizes make other networks of it", a->values[i]->name);
     }
     return true;
