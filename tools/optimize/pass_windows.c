@@ -14,8 +14,8 @@
 /*
  * Each of the m outputs of a position has weights for all that any of them reads. Many are zeros, stored and multiplied as others are:
  * about m = K / (63 s) times as many weights as the file has. Up to 16 times, or 900 strides a window, is worth it.
- * Spectrograms, whose stride is a quarter of a window, keep their weights. Tensors of blobs are of up to 2^26 elements. Weights that no file
- * holds, but a node makes of nothing, come to no more than LEAST_WEIGHTS.
+ * Spectrograms, whose stride is a quarter of a window, keep their weights. Tensors of blobs are of up to 2^26 elements. Weights that no
+ * file holds, but a node makes of nothing, come to no more than LEAST_WEIGHTS.
  */
 enum { MOST_GROWTH = 16, LEAST_WEIGHTS = 1 << 18, MOST_WEIGHTS = 1 << 26 };
 
