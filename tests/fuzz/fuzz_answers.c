@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 /* Some thirty runs of an input are to take less than a tenth of a second. */
-enum { ARENA_MOST = 1 << 20, WORK_MOST = 1 << 19, GUARD = 4096, NOBODYS = 0x55, CAPS = 16, OUTPUT_MOST = 1 << 16 };
+enum { ARENA_MOST = 1 << 20, WORK_MOST = 1 << 18, GUARD = 4096, NOBODYS = 0x55, CAPS = 16, OUTPUT_MOST = 1 << 16 };
 
 static unsigned long long honest, lying; /* blobs that were run */
 static unsigned long long parted;        /* runs in two blocks */
