@@ -127,7 +127,7 @@ static void what_constants_come_to_makes_no_room(void **state) {
         add_value(&file, 12, "v30", ONNX_FLOAT, NULL);
         add_constant(&file, "v0", ONNX_FLOAT, 1, &one, &(struct number){1, 0}, 1);
         for (int i = 0; i < 30; i++) {
-            char inputs[16], output[8];
+            char inputs[32], output[16];
             snprintf(inputs, sizeof inputs, "v%d v%d", i, i);
             snprintf(output, sizeof output, "v%d", i + 1);
             add_node(&file, output, "Concat", i == 0 && part ? "v0 x" : inputs, output, "axis:0");

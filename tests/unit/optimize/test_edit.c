@@ -350,7 +350,7 @@ static void outputs_are_looked_for_once(void **state) {
     (void)state;
     enum { OUTPUTS = 300 };
     struct bytes file = {0};
-    char made[16], given[16];
+    char made[32], given[32];
     add_value(&file, 11, "x", ONNX_FLOAT, "1,4");
     for (int i = 0; i < OUTPUTS; i++) {
         snprintf(made, sizeof made, "made%d", i);
