@@ -94,9 +94,14 @@ static bool walk(const char *path, const struct inside *outer, folder_wanted *wa
     return good;
 }
 
-bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
+size_t folder_length(const char *path) {
     size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/') length--; /* one stands in front of each name */
+    while (length > 1 && path[length - 1] == '/') length--;
+    return length;
+}
+
+bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
+    const size_t length = folder_length(path);
     char *folder = strndup(path, length);
     bool good = folder ? walk(folder, NULL, wanted, files, failure) : failure_memory(failure, length + 1);
     free(folder);

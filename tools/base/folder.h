@@ -23,6 +23,7 @@ typedef bool folder_wanted(const char *name);
 bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *files, struct failure *failure);
 void folder_free(struct folder_files *files);
 
+size_t folder_length(const char *path); /* without slashes behind it: one stands in front of each name */
 bool folder_is(const char *path);
 bool folder_ends(const char *name, const char *ending); /* whatever the case */
 

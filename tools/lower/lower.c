@@ -163,7 +163,7 @@ bool read_channel_quantization(struct lowering *l, const struct onnx_node *node,
 /* Slots for every value, and who reads it. */
 static void find_readers(struct lowering *l) {
     struct onnx_graph *g = l->graph;
-    for (size_t i = 0; i < g->value_count; i++) g->values[i]->lowered = net_alloc(l->net, sizeof(struct value_slot));
+    for (size_t i = g->value_count; i--;) g->values[i]->answer = 0, g->values[i]->lowered = net_alloc(l->net, sizeof(struct value_slot));
     for (int pass = 0; pass < 2; pass++) {
         for (size_t n = 0; n < g->node_count; n++) {
             struct onnx_node *node = g->nodes[n];

@@ -40,7 +40,6 @@ struct value_slot {
     struct meaning *meaning; /* NULL until its node was lowered, and for plain constants */
     int reader_count;
     struct onnx_node **readers;
-    signed char once;       /* op_concat.c's own: whether one step alone reads it, 1 or -1; 0: nobody asked */
     struct found *found[2]; /* what quantizes it at run time for marked layers: as a whole, and by lines; NULL: nothing yet (dynamic.h) */
 };
 

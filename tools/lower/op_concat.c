@@ -67,14 +67,12 @@ static const struct onnx_node *handed_on(const struct onnx_value *value) {
 
 /* Whether one step alone reads the value: as a view it is gathered for each that does. What holds at the end of a chain holds along it: it
  * is kept there, for the next one of the chain that asks. */
-static bool read_once(const struct onnx_value *value) {
-    const struct onnx_value *end = value;
-    for (const struct onnx_node *next; !value_slot(end)->once && (next = handed_on(end));) end = next->outputs[0];
-    const struct value_slot *last = value_slot(end);
-    const signed char once = last->once ? last->once : only_reader(end) || (end->is_output && !last->reader_count) ? 1 : -1;
-    for (; value != end; value = only_reader(value)->outputs[0]) value_slot(value)->once = once;
-    value_slot(end)->once = once;
-    return once > 0;
+static bool read_once(struct onnx_value *value) {
+    struct onnx_value *end = value;
+    for (const struct onnx_node *next; !end->answer && (next = handed_on(end));) end = next->outputs[0];
+    if (!end->answer) end->answer = only_reader(end) || (end->is_output && !value_slot(end)->reader_count) ? 1 : -1;
+    for (; value != end; value = only_reader(value)->outputs[0]) value->answer = end->answer;
+    return end->answer > 0;
 }
 
 /* Its table has an entry for each element of the axis. */

@@ -7,21 +7,20 @@
  * held: a few nodes that each double one make any number of it. */
 enum { LEAST_MEMORY = 64 << 20, MOST_FOR_SHAPES = 1 << 30, BYTES_OF_AN_ELEMENT = 128, BYTES_OF_A_NUMBER = 64 };
 
-/* Whether what comes into the network has a part in the node's outputs: `lowered` says so, of values in front. */
-static void *has_part(const struct onnx_node *node) {
-    void *has = NULL;
-    for (int i = 0; !has && i < node->input_count; i++) has = node->inputs[i] ? node->inputs[i]->lowered : NULL;
+/* Whether what comes into the network has a part in the node's outputs: `answer` says so, of values in front. */
+static bool has_part(const struct onnx_node *node) {
+    bool has = false;
+    for (int i = 0; !has && i < node->input_count; i++) has = node->inputs[i] && node->inputs[i]->answer > 0;
     return has;
 }
 
-/* Leaves `lowered` set of all that is not of constants alone. */
+/* Leaves `answer` 1 of all that is not of constants alone. */
 static void find_parts(const struct onnx_graph *graph) {
-    for (size_t i = 0; i < graph->value_count; i++) graph->values[i]->lowered = NULL;
-    for (size_t i = 0; i < graph->input_count; i++) graph->inputs[i]->lowered = graph->inputs[i];
+    for (size_t i = 0; i < graph->value_count; i++) graph->values[i]->answer = graph->values[i]->is_input ? 1 : -1;
     for (size_t n = 0; n < graph->node_count; n++) {
-        void *has = has_part(graph->nodes[n]);
+        const signed char answer = has_part(graph->nodes[n]) ? 1 : -1;
         for (int i = 0; i < graph->nodes[n]->output_count; i++)
-            if (graph->nodes[n]->outputs[i]) graph->nodes[n]->outputs[i]->lowered = has;
+            if (graph->nodes[n]->outputs[i]) graph->nodes[n]->outputs[i]->answer = answer;
     }
 }
 
@@ -31,7 +30,7 @@ size_t memory_room(const struct onnx_graph *graph) {
     find_parts(graph);
     for (size_t i = 0; i < graph->value_count; i++) {
         const struct onnx_value *value = graph->values[i];
-        const int64_t count = value->constant || !value->lowered ? 0 : onnx_elements(&value->shape);
+        const int64_t count = value->constant || value->answer < 0 ? 0 : onnx_elements(&value->shape);
         largest = count > largest ? count : largest;
     }
     largest = largest < most ? largest : most;

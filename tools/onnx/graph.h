@@ -58,7 +58,7 @@ struct onnx_value {
     int uses;                           /* nodes' inputs that read it, and graph outputs */
     bool is_input, is_output;           /* of the graph */
     void *lowered;                      /* for whoever walks the graph next */
-    signed char answer;                 /* the same, where a yes or no is all */
+    signed char answer;                 /* the same, where a yes or no is all: 1 or -1; 0: nobody asked */
 };
 
 struct onnx_attribute {

@@ -136,10 +136,9 @@ static struct onnx_value *moved_from(const struct onnx_value *x) {
 static bool becomes_number(struct onnx_value *x) {
     struct onnx_value *end = x;
     while (!end->answer && moved_from(end)) end = moved_from(end);
-    const signed char answer = end->answer ? end->answer : is_made_a_number(end) ? 1 : -1;
-    for (; x != end; x = moved_from(x)) x->answer = answer;
-    end->answer = answer;
-    return answer > 0;
+    if (!end->answer) end->answer = is_made_a_number(end) ? 1 : -1;
+    for (; x != end; x = moved_from(x)) x->answer = end->answer;
+    return end->answer > 0;
 }
 
 /* A condition that is smaller than what it chooses from is as large: then so is each product with it. */

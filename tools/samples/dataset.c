@@ -2,13 +2,13 @@
 /* Lists a labelled dataset: folders by class, or CIFAR-10's binary files. */
 #include "tools/samples/dataset.h"
 #include "tools/base/arena.h"
+#include "tools/base/folder.h"
 #include "tools/base/message.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { CIFAR_SIDE = 32, CIFAR_PLANE = CIFAR_SIDE * CIFAR_SIDE, CIFAR_RECORD = 1 + 3 * CIFAR_PLANE, CLASSES_MOST = 100000 };
 
@@ -34,15 +34,9 @@ static void names_free(struct names *names) {
     *names = (struct names){0};
 }
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static char *join(const char *folder, const char *name) {
     char *path = NULL;
-    size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/') length--;
+    const size_t length = folder_length(folder);
     return must_have(asprintf(&path, "%.*s/%s", (int)length, folder, name) < 0 ? NULL : path, length);
 }
 
@@ -59,7 +53,7 @@ static bool is_wanted(const char *folder, const char *name, enum wanted wanted) 
     if (wanted == PICTURES) return image_name(name);
     if (wanted == BINARIES) return length > 4 && !strcmp(name + length - 4, ".bin");
     char *path = join(folder, name);
-    bool folder_found = is_folder(path);
+    bool folder_found = folder_is(path);
     free(path);
     return folder_found;
 }
@@ -262,7 +256,7 @@ static bool has_classes(const char *path, struct failure *failure) {
 
 static bool fill(struct dataset *dataset, const char *path, size_t limit, const struct dataset_classes *classes, struct failure *failure) {
     struct names folders;
-    if (!is_folder(path)) return dataset_add_binary(dataset, path, limit, failure);
+    if (!folder_is(path)) return dataset_add_binary(dataset, path, limit, failure);
     if (!list_folder(path, SUBFOLDERS, &folders, failure)) return false;
     bool good = folders.count ? open_folders(dataset, path, &folders, limit, classes, failure)
                               : open_binaries(dataset, path, limit, failure) && (dataset->count || has_classes(path, failure));

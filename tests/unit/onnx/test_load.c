@@ -87,7 +87,6 @@ static void attributes_are_read(void **state) {
     onnx_free(net);
 }
 
-/* A constant in one of the typed fields: floats 4, int32 5 (all small types), int64 7, double 10, uint64 11. */
 /* Float weights pass for bytes behind that mark, so no file may set it. */
 static void no_file_says_what_is_exact(void **state) {
     (void)state;
@@ -104,6 +103,7 @@ static void no_file_says_what_is_exact(void **state) {
     onnx_free(net);
 }
 
+/* A constant in one of the typed fields: floats 4, int32 5 (all small types), int64 7, double 10, uint64 11. */
 static void typed_fields_are_read(void **state) {
     (void)state;
     static const struct {
