@@ -12,7 +12,7 @@
 enum { MOST_PASSES = 32, BLOCK = 16 /* the C library's own bytes for each */ };
 
 /* What the model becomes goes with what it is: nodes with those of the graph and of all functions, bytes with the message's. */
-enum { LEAST_NODES = 20000, NODES_OF_A_NODE = 16, MOST_NODES = 200000, LEAST_MB = 64, BYTES_OF_A_BYTE = 16, MOST_MB = 512 };
+enum { LEAST_NODES = 8000, NODES_OF_A_NODE = 16, MOST_NODES = 200000, LEAST_MB = 64, BYTES_OF_A_BYTE = 16, MOST_MB = 512 };
 
 /* A function, and what is looked up in it for every call: made ready by the first. */
 struct callee {

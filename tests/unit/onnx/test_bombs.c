@@ -16,7 +16,7 @@
 #endif
 #endif
 
-enum { FAN = 26, LONG = 8000, MANY = 2000, MEGABYTE = 1 << 20 };
+enum { FAN = 18, LONG = 12800, MANY = 2000, MEGABYTE = 1 << 20 };
 
 static unsigned long long compared;
 
@@ -268,7 +268,7 @@ static void calls_that_double_are_refused(void **state) {
         put_message(&f, 7, &second);
         put_message(&model, 25, &f);
     }
-    load_bad(&model, "its functions expand to more than 20528 nodes");
+    load_bad(&model, "its functions expand to more than 8528 nodes");
 }
 
 static void an_input_that_is_given_out_is_refused(void **state) {
