@@ -144,7 +144,7 @@ static bool check_value(struct preparation *p, const struct onnx_value *value) {
 
 /* The outputs are shaped as the operator's own rules have it: they may come from an editor, or from what a file claims. */
 static bool check_shapes(struct preparation *p, const struct onnx_graph *graph) {
-    const struct onnx_operator *rules = onnx_operator_find(p->node->domain, p->node->op);
+    const struct onnx_operator *rules = onnx_operator_of(p->node);
     struct onnx_node copy = *p->node;
     struct onnx_context c = {(struct onnx_graph *)graph, &copy, ""}; /* it lends memory alone */
     if (!rules) return true;

@@ -75,10 +75,11 @@ struct onnx_attribute {
 };
 
 struct onnx_node {
-    const char *name;   /* never empty: the file's name, or OPERATOR_NUMBER */
-    const char *op;     /* "Conv" */
-    const char *domain; /* "" for ai.onnx, "com.microsoft" */
-    int opset;          /* of its domain */
+    const char *name;                  /* never empty: the file's name, or OPERATOR_NUMBER */
+    const char *op;                    /* "Conv" */
+    const char *domain;                /* "" for ai.onnx, "com.microsoft" */
+    int opset;                         /* of its domain */
+    const struct onnx_operator *rules; /* what the table of operators says of it; NULL where it has no such, or nobody looked */
     int input_count, output_count;
     struct onnx_value **inputs;  /* NULL where an optional input is left out */
     struct onnx_value **outputs; /* NULL where an output is left out */

@@ -182,7 +182,7 @@ static bool copies_all(struct onnx_context *c, const struct onnx_operator *op) {
 
 static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct onnx_report *report) {
     struct onnx_context c = {graph, node, ""};
-    const struct onnx_operator *op = onnx_operator_find(node->domain, node->op);
+    const struct onnx_operator *op = onnx_operator_of(node);
     forget_outputs(node);
     node->refused = !check_readable(&c) || (op && !infer_known(&c, op));
     if (node->refused) onnx_refuse(report, node, "%s", c.why);

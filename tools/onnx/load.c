@@ -219,6 +219,7 @@ static bool load_node(struct loader *l, struct onnx_node *node, const Onnx__Node
     struct onnx_graph *graph = l->graph;
     node->op = from->op_type;
     node->domain = plain_domain(from->domain);
+    node->rules = onnx_operator_find(node->domain, node->op);
     node->name = *from->name ? from->name : onnx_text(graph, "%s_%zu", *from->op_type ? from->op_type : "node", number);
     if (!*node->op) return FAIL(l, "node %zu ('%s') does not say which operator it is", number, node->name);
     int64_t opset = opset_of(l->model, node->domain);

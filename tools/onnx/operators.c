@@ -272,7 +272,8 @@ const struct onnx_operator *onnx_operator_at(size_t index) {
 }
 
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node) {
-    return node ? onnx_operator_find(node->domain, node->op) : NULL;
+    if (!node || node->rules) return node ? node->rules : NULL;
+    return onnx_operator_find(node->domain, node->op);
 }
 
 bool onnx_has(const struct onnx_node *node, enum onnx_trait trait) {

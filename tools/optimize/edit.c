@@ -96,6 +96,7 @@ struct onnx_node *edit_node(struct onnx_graph *g, const struct onnx_node *before
     *node = (struct onnx_node){.name = free_node_name(g, name, op),
                                .op = onnx_copy_text(g, op),
                                .domain = onnx_copy_text(g, domain),
+                               .rules = onnx_operator_find(domain, op),
                                .opset = opset_of(g, domain),
                                .input_count = input_count,
                                .output_count = output_count};
@@ -147,6 +148,7 @@ void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, c
     if (strcmp(node->domain, domain)) node->opset = opset_of(g, domain);
     node->op = onnx_copy_text(g, op);
     node->domain = onnx_copy_text(g, domain);
+    node->rules = onnx_operator_find(domain, op);
     const bool exact = onnx_attribute_int(node, ONNX_EXACT_MARK, 0) != 0;
     node->attribute_count = 0;
     if (exact) edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
