@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What values mean: their buffers, views and quantization, and bytes of them where a step needs some. */
+#include "tools/base/arena.h"
 #include "tools/lower/axis.h"
 #include "tools/lower/lower.h"
 
@@ -113,15 +114,15 @@ static bool short_stretch(const int32_t *table, uint32_t dim, uint32_t outer) {
 }
 
 /* Axis b inside a as one; what is fill stays so. */
-static int32_t *joined(struct net *net, const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_t b_dim) {
-    int32_t *table = net_alloc(net, (size_t)a_dim * b_dim * sizeof *table), *at = table;
+static int32_t *joined(struct arena *scratch, const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_t b_dim) {
+    int32_t *table = arena_alloc(scratch, (size_t)a_dim * b_dim * sizeof *table), *at = table;
     for (uint32_t i = 0; i < a_dim; i++)
         for (uint32_t k = 0; k < b_dim; k++) *at++ = a[i] < 0 ? -1 : a[i] + b[k];
     return table;
 }
 
 /* The view's axes in the order of memory, with axes of one element dropped and straight neighbours merged. */
-static uint32_t gather_axes(struct lowering *l, const struct view *view, enum morsel_layout layout, uint32_t *dims, int32_t **tables) {
+static uint32_t gather_axes(struct arena *scratch, const struct view *view, enum morsel_layout layout, uint32_t *dims, int32_t **tables) {
     uint32_t rank = 0, order[VIEW_MAX_RANK];
     bool last = layout == MORSEL_CHANNELS_LAST && view->rank >= 2;
     for (uint32_t i = 0; i < view->rank; i++) order[i] = !last || i == 0 ? i : i == view->rank - 1 ? 1 : i + 1;
@@ -131,7 +132,7 @@ static uint32_t gather_axes(struct lowering *l, const struct view *view, enum mo
         if (dim == 1 && table[0] == 0 && view->rank > 1) continue;
         bool last_axis = i + 1 == view->rank && short_stretch(table, dim, rank ? dims[rank - 1] : 1);
         if (rank && (last_axis || straight(tables[rank - 1], dims[rank - 1], table, dim))) {
-            tables[rank - 1] = joined(l->net, tables[rank - 1], dims[rank - 1], table, dim);
+            tables[rank - 1] = joined(scratch, tables[rank - 1], dims[rank - 1], table, dim);
             dims[rank - 1] *= dim;
             continue;
         }
@@ -140,14 +141,14 @@ static uint32_t gather_axes(struct lowering *l, const struct view *view, enum mo
     }
     if (!rank) {
         dims[0] = 1;
-        tables[0] = net_alloc(l->net, sizeof(int32_t));
+        tables[0] = arena_alloc(scratch, sizeof(int32_t));
         rank = 1;
     }
     return rank;
 }
 
 /* An axis that runs straight, or is made of two, needs no entry for each element: a long one becomes two. */
-static uint32_t split_axes(struct lowering *l, uint32_t rank, uint32_t *dims, int32_t **tables) {
+static uint32_t split_axes(struct arena *scratch, uint32_t rank, uint32_t *dims, int32_t **tables) {
     for (uint32_t i = 0; i < rank && rank < MORSEL_FORMAT_MAX_RANK; i++) {
         const int32_t *table = tables[i];
         uint32_t inner = axis_inner(table, dims[i]), k;
@@ -158,8 +159,8 @@ static uint32_t split_axes(struct lowering *l, uint32_t rank, uint32_t *dims, in
         }
         dims[i] /= inner;
         dims[i + 1] = inner;
-        tables[i] = net_alloc(l->net, dims[i] * sizeof(int32_t));
-        tables[i + 1] = net_alloc(l->net, inner * sizeof(int32_t));
+        tables[i] = arena_alloc(scratch, dims[i] * sizeof(int32_t));
+        tables[i + 1] = arena_alloc(scratch, inner * sizeof(int32_t));
         int32_t least = table[0]; /* entries below 0 are fill: of an axis that runs backwards the inner one counts from its end */
         for (k = 0; k < inner; k++) least = table[k] < least ? table[k] : least;
         for (k = 0; k < dims[i]; k++) tables[i][k] = table[k * inner] - (table[0] - least);
@@ -168,15 +169,9 @@ static uint32_t split_axes(struct lowering *l, uint32_t rank, uint32_t *dims, in
     return rank;
 }
 
-static struct net_buffer *gather(struct lowering *l, struct onnx_node *node, struct meaning *m, enum morsel_layout layout) {
-    uint32_t dims[VIEW_MAX_RANK], out_dims[VIEW_MAX_RANK], total = 0;
-    int32_t *tables[VIEW_MAX_RANK];
-    uint32_t rank = split_axes(l, gather_axes(l, &m->view, layout, dims, tables), dims, tables);
-    if (rank > MORSEL_FORMAT_MAX_RANK) {
-        refuse(l, node, "moving data over %u dimensions at once is not supported (at most %u)", rank, MORSEL_FORMAT_MAX_RANK);
-        return NULL;
-    }
-    uint32_t out_rank = buffer_dims(layout, &m->view, out_dims);
+static struct net_buffer *add_gather(struct lowering *l, struct onnx_node *node, const struct meaning *m, enum morsel_layout layout,
+                                     uint32_t rank, const uint32_t *dims, int32_t *const *tables) {
+    uint32_t out_dims[VIEW_MAX_RANK], out_rank = buffer_dims(layout, &m->view, out_dims), total = 0;
     struct net_buffer *out = net_add_buffer(l->net, m->buffer->type, layout, out_rank, out_dims, m->buffer->name);
     out->scale = m->buffer->scale;
     out->zero = m->buffer->zero;
@@ -190,6 +185,18 @@ static struct net_buffer *gather(struct lowering *l, struct onnx_node *node, str
     int32_t *table = net_alloc(l->net, total * sizeof *table), *at = table;
     for (uint32_t i = 0; i < rank; at += dims[i++]) memcpy(at, tables[i], dims[i] * sizeof *table);
     net_add_constant(step, table, total * sizeof *table, offsetof(struct morsel_blob_gather, table));
+    return out;
+}
+
+/* Axes that are joined and split on the way do not stay. */
+static struct net_buffer *gather(struct lowering *l, struct onnx_node *node, const struct meaning *m, enum morsel_layout layout) {
+    uint32_t dims[VIEW_MAX_RANK];
+    int32_t *tables[VIEW_MAX_RANK];
+    struct arena scratch = {0};
+    const uint32_t rank = split_axes(&scratch, gather_axes(&scratch, &m->view, layout, dims, tables), dims, tables);
+    struct net_buffer *out = rank > MORSEL_FORMAT_MAX_RANK ? NULL : add_gather(l, node, m, layout, rank, dims, tables);
+    if (!out) refuse(l, node, "moving data over %u dimensions at once is not supported (at most %u)", rank, MORSEL_FORMAT_MAX_RANK);
+    arena_free(&scratch);
     return out;
 }
 
