@@ -25,16 +25,16 @@ static size_t page(void) {
 
 static void need(bool good, const char *what) {
     if (good) return;
-    perror(what);
+    fprintf(stderr, "check_kernels: %s\n", what);
     exit(3);
 }
 
 static void open_region(struct region *r) {
     size_t guard = page();
     uint8_t *all = mmap(NULL, MEMORY_MOST + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    need(all != MAP_FAILED, "mmap");
+    need(all != MAP_FAILED, "no memory: mmap()");
     r->base = all + guard;
-    need(!mprotect(r->base, MEMORY_MOST, PROT_READ | PROT_WRITE), "mprotect");
+    need(!mprotect(r->base, MEMORY_MOST, PROT_READ | PROT_WRITE), "mprotect()");
 }
 
 static size_t before(const struct region *r) {
@@ -48,7 +48,7 @@ static size_t behind(const struct region *r) {
 }
 
 void *memory_place(unsigned slot, size_t bytes, size_t align, bool high) {
-    need(slot < MEMORY_SLOTS && bytes <= MEMORY_MOST, "check_kernels: a case needs more memory than there is");
+    need(slot < MEMORY_SLOTS && bytes <= MEMORY_MOST, "a case needs more memory than there is");
     struct region *r = &regions[slot];
     if (!r->base) open_region(r);
     memory_protect(slot, true);
@@ -76,5 +76,5 @@ void memory_protect(unsigned slot, bool writable) {
     if (!r->room) return;
     size_t first = (size_t)(r->room - r->base) / page() * page();
     size_t last = ((size_t)(r->room - r->base) + r->bytes + page() - 1) / page() * page();
-    if (last > first) need(!mprotect(r->base + first, last - first, writable ? PROT_READ | PROT_WRITE : PROT_READ), "mprotect");
+    if (last > first) need(!mprotect(r->base + first, last - first, writable ? PROT_READ | PROT_WRITE : PROT_READ), "mprotect()");
 }

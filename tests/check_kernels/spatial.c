@@ -372,13 +372,20 @@ static const struct shape float_shapes[] = {
 };
 
 /* Groups of any kind, too: of one output, of eight and more, of such numbers that blocks of eight belong to several. */
+/* Wide strides leave little work in large inputs: those of floats are kept to two megabytes. */
+static struct shape with_room(struct shape s) {
+    while ((uint64_t)s.batch * s.h * s.w * s.groups * s.depth > 500000 && s.depth * s.groups > 1)
+        *(s.depth > 1 ? &s.depth : &s.groups) /= 2;
+    return s;
+}
+
 static struct shape random_float_number(struct chance *c) {
     struct shape s = chance_one_in(c, 3) ? random_depthwise(c) : random_conv(c);
-    if (!chance_one_in(c, 6)) return s;
+    if (!chance_one_in(c, 6)) return with_room(s);
     s.groups = 2 + chance_below(c, 8);
     s.depth = 1 + chance_below(c, 9);
     s.outs = chance_one_in(c, 2) ? 8 * (1 + chance_below(c, 3)) : 1 + chance_below(c, 20);
-    return s;
+    return with_room(s);
 }
 
 /* Finite ones; padding is as odd as the rest, because nobody uses it. */
