@@ -12,11 +12,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/* e^x - 1 = 2^k (e^r - 1) + (2^k - 1), for x up to 88. */
-EIGHT_INLINE eight eight_expm1(eight x) {
-    const eight one = eight_all(1);
-    eight shifted, p = eight_exp_rest(x, &shifted), power = eight_power(one, shifted);
+/* e^x - 1 = 2^k (e^r - 1) + (2^k - 1), of e^r - 1 and k + EIGHT_SHIFT. */
+EIGHT_INLINE eight eight_expm1_of(eight p, eight shifted) {
+    const eight one = eight_all(1), power = eight_power(one, shifted);
     return eight_add(eight_mul(power, p), eight_sub(power, one));
+}
+
+EIGHT_INLINE eight eight_expm1(eight x) {
+    eight shifted, p = eight_exp_rest(eight_exp_limit(x), &shifted);
+    return eight_expm1_of(p, shifted);
 }
 
 /* ln (1 + e) for e from 0 to 1: twice the area tangent of s = e / (2 + e). */
@@ -75,10 +79,14 @@ EIGHT_INLINE eight eight_mish_of(eight x, eight e) {
     return eight_mul(x, eight_div(n, eight_add(n, rest)));
 }
 
-/* erf x, or the Gelu that is made of it. */
-EIGHT_INLINE eight eight_by_erf(uint32_t op, eight x) {
-    const eight half = eight_mul(x, eight_all(0.5f));
-    const eight erf = eight_erf(op == MORSEL_UNARY_ERF ? x : eight_mul(x, eight_all(0.707106781f)));
+/* tanh x, erf x, or the Gelu that is made of it: the exponential stands once in the code. */
+EIGHT_INLINE eight eight_by_near(uint32_t op, eight x) {
+    const int tanh = op == MORSEL_UNARY_TANH;
+    const eight half = eight_mul(x, eight_all(0.5f)), v = op == MORSEL_UNARY_GELU ? eight_mul(x, eight_all(0.707106781f)) : x;
+    eight exponent, part = tanh ? eight_tanh_part(v, &exponent) : eight_erf_part(v, &exponent);
+    const eight e = eight_exp_near(exponent);
+    if (tanh) return eight_tanh_of(v, part, e);
+    const eight erf = eight_erf_of(v, part, e);
     return op == MORSEL_UNARY_ERF ? erf : eight_mul(half, eight_add(eight_all(1), erf));
 }
 
@@ -96,19 +104,24 @@ EIGHT_INLINE eight eight_by_sigmoid(uint32_t op, eight x, float alpha) {
     return op == MORSEL_UNARY_SIGMOID ? s : eight_mul(x, s);
 }
 
-/* All that is made of e^-|u|, which stands once in the code. */
-EIGHT_INLINE eight eight_by_decay(uint32_t op, eight x, float alpha) {
-    const eight u = eight_under_sigmoid(op, x, alpha), e = eight_decay(u);
+EIGHT_INLINE eight eight_by_expm1(uint32_t op, eight x, eight below, eight a, eight b) {
+    return eight_select(x, eight_all(0), eight_mul(a, below), op == MORSEL_UNARY_CELU ? x : eight_mul(b, x));
+}
+
+/* All that is made of e^x, e^x - 1 or e^-|u|: the polynomial stands once in the code. */
+EIGHT_INLINE eight eight_by_exp(uint32_t op, eight x, float alpha, float beta) {
+    const eight a = eight_all(alpha), u = eight_under_sigmoid(op, x, alpha);
+    const int below = op == MORSEL_UNARY_ELU || op == MORSEL_UNARY_CELU;
+    eight shifted, exponent = op == MORSEL_UNARY_CELU ? eight_div(x, a) : x;
+    exponent = below || op == MORSEL_UNARY_EXP ? eight_exp_limit(exponent) : eight_signed(u, eight_all(-1));
+    const eight p = eight_exp_rest(exponent, &shifted);
+    if (below) return eight_by_expm1(op, x, eight_expm1_of(p, shifted), a, eight_all(beta));
+    const eight e = eight_power(eight_add(p, eight_all(1)), shifted);
+    if (op == MORSEL_UNARY_EXP) return e;
     if (op == MORSEL_UNARY_SOFTPLUS) return eight_softplus_of(x, e);
     if (op == MORSEL_UNARY_MISH) return eight_mish_of(x, e);
     const eight s = eight_sigmoid_of(u, e);
     return op == MORSEL_UNARY_SIGMOID ? s : eight_mul(x, s);
-}
-
-EIGHT_INLINE eight eight_by_expm1(uint32_t op, eight x, eight a, eight b) {
-    const int celu = op == MORSEL_UNARY_CELU;
-    const eight below = eight_mul(a, eight_expm1(celu ? eight_div(x, a) : x));
-    return eight_select(x, eight_all(0), below, celu ? x : eight_mul(b, x));
 }
 
 /* The nearest integer, ties to even: beyond 2^23 there is nothing else. */
@@ -132,16 +145,18 @@ EIGHT_INLINE eight eight_truncate(eight x) {
 EIGHT_INLINE eight eight_activation(uint32_t op, eight x, float alpha, float beta) {
     const eight zero = eight_all(0), one = eight_all(1), a = eight_all(alpha), b = eight_all(beta);
     switch (op) {
+    case MORSEL_UNARY_EXP:
     case MORSEL_UNARY_SIGMOID:
     case MORSEL_UNARY_SILU:
     case MORSEL_UNARY_SWISH:
     case MORSEL_UNARY_GELU_TANH:
     case MORSEL_UNARY_SOFTPLUS:
-    case MORSEL_UNARY_MISH: return eight_by_decay(op, x, alpha);
-    case MORSEL_UNARY_ERF:
-    case MORSEL_UNARY_GELU: return eight_by_erf(op, x);
+    case MORSEL_UNARY_MISH:
     case MORSEL_UNARY_ELU:
-    case MORSEL_UNARY_CELU: return eight_by_expm1(op, x, a, b);
+    case MORSEL_UNARY_CELU: return eight_by_exp(op, x, alpha, beta);
+    case MORSEL_UNARY_TANH:
+    case MORSEL_UNARY_ERF:
+    case MORSEL_UNARY_GELU: return eight_by_near(op, x);
     case MORSEL_UNARY_SOFTSIGN: return eight_div(x, eight_add(one, eight_abs(x)));
     case MORSEL_UNARY_THRESHOLD: return eight_select(a, x, x, zero);
     case MORSEL_UNARY_SHRINK: return eight_select(x, eight_all(-alpha), eight_add(x, b), eight_select(a, x, eight_sub(x, b), zero));

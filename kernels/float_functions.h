@@ -42,23 +42,25 @@ EIGHT_INLINE eight eight_exp_part(eight x, eight *shifted) {
     return eight_add(eight_mul(eight_mul(r, r), p), r);
 }
 
-/* For any x: beyond the limits lie 0 and infinity. */
+/* For any x up to 89: below the limit lies 0. */
 EIGHT_INLINE eight eight_exp_rest(eight x, eight *shifted) {
-    const eight low = eight_all(-104), high = eight_all(89);
-    x = eight_select(x, low, low, x);
-    return eight_exp_part(eight_select(high, x, high, x), shifted);
+    const eight low = eight_all(-104);
+    return eight_exp_part(eight_select(x, low, low, x), shifted);
 }
 
-EIGHT_INLINE eight eight_exp(eight x) {
+EIGHT_INLINE eight eight_exp_below(eight x) {
     eight shifted, p = eight_exp_rest(x, &shifted);
     return eight_power(eight_add(p, eight_all(1)), shifted);
 }
 
-/* The same for x up to 89. */
-EIGHT_INLINE eight eight_exp_below(eight x) {
-    const eight low = eight_all(-104);
-    eight shifted, p = eight_exp_part(eight_select(x, low, low, x), &shifted);
-    return eight_power(eight_add(p, eight_all(1)), shifted);
+/* The same for any x: above the limit lies infinity. */
+EIGHT_INLINE eight eight_exp_limit(eight x) {
+    const eight high = eight_all(89);
+    return eight_select(high, x, high, x);
+}
+
+EIGHT_INLINE eight eight_exp(eight x) {
+    return eight_exp_below(eight_exp_limit(x));
 }
 
 /* The same for x from -87 to 87. */
@@ -82,22 +84,31 @@ EIGHT_INLINE eight eight_sigmoid(eight x) {
     return eight_sigmoid_of(x, eight_decay(x));
 }
 
-/* x + x^3 P(x^2), and from 0.625 on 1 - 2 / (e^2x + 1). */
-EIGHT_INLINE eight eight_tanh(eight x) {
-    const eight a = eight_abs(x), t = eight_mul(x, x), most = eight_all(10), one = eight_all(1);
+/* x + x^3 P(x^2), and from 0.625 on 1 - 2 / (e^2x + 1): the first and the exponent, */
+EIGHT_INLINE eight eight_tanh_part(eight x, eight *exponent) {
+    const eight a = eight_abs(x), t = eight_mul(x, x), most = eight_all(10), near = eight_select(most, a, most, a);
     eight p = eight_all(-0.005704990588128567f);
     p = eight_horner(p, t, 0.02063908986747265f);
     p = eight_horner(p, t, -0.05373971536755562f);
     p = eight_horner(p, t, 0.13331441581249237f);
     p = eight_horner(p, t, -0.3333328068256378f);
-    p = eight_add(eight_mul(eight_mul(t, p), x), x);
-    const eight near = eight_select(most, a, most, a), e = eight_exp_near(eight_add(near, near));
-    const eight large = eight_sub(one, eight_div(eight_all(2), eight_add(e, one)));
-    return eight_select(a, eight_all(0.625f), p, eight_signed(large, x));
+    *exponent = eight_add(near, near);
+    return eight_add(eight_mul(eight_mul(t, p), x), x);
+}
+
+/* and what e^exponent makes of them. */
+EIGHT_INLINE eight eight_tanh_of(eight x, eight part, eight e) {
+    const eight one = eight_all(1), large = eight_sub(one, eight_div(eight_all(2), eight_add(e, one)));
+    return eight_select(eight_abs(x), eight_all(0.625f), part, eight_signed(large, x));
+}
+
+EIGHT_INLINE eight eight_tanh(eight x) {
+    eight exponent, part = eight_tanh_part(x, &exponent);
+    return eight_tanh_of(x, part, eight_exp_near(exponent));
 }
 
 /* x + x P(x^2), and from 0.92 on 1 - e^Q(x): Q is the logarithm of 1 - erf x. From 4 on that is less than half a step from 1. */
-EIGHT_INLINE eight eight_erf(eight x) {
+EIGHT_INLINE eight eight_erf_part(eight x, eight *exponent) {
     const eight a = eight_abs(x), t = eight_mul(x, x), most = eight_all(4);
     eight p = eight_all(-0.0005999532295390964f);
     p = eight_horner(p, t, 0.004994859918951988f);
@@ -105,7 +116,6 @@ EIGHT_INLINE eight eight_erf(eight x) {
     p = eight_horner(p, t, 0.11281847208738327f);
     p = eight_horner(p, t, -0.3761249780654907f);
     p = eight_horner(p, t, 0.12837915122509003f);
-    p = eight_add(eight_mul(p, x), x);
     const eight near = eight_select(most, a, most, a);
     eight q = eight_all(-2.1095051124575548e-05f);
     q = eight_horner(q, near, 0.0004344626213423908f);
@@ -114,8 +124,17 @@ EIGHT_INLINE eight eight_erf(eight x) {
     q = eight_horner(q, near, -0.10828009247779846f);
     q = eight_horner(q, near, -0.6333469152450562f);
     q = eight_horner(q, near, -1.1295149326324463f);
-    q = eight_horner(q, near, 0.00017468445003032684f);
-    return eight_select(a, eight_all(0.92f), p, eight_signed(eight_sub(eight_all(1), eight_exp_near(q)), x));
+    *exponent = eight_horner(q, near, 0.00017468445003032684f);
+    return eight_add(eight_mul(p, x), x);
+}
+
+EIGHT_INLINE eight eight_erf_of(eight x, eight part, eight e) {
+    return eight_select(eight_abs(x), eight_all(0.92f), part, eight_signed(eight_sub(eight_all(1), e), x));
+}
+
+EIGHT_INLINE eight eight_erf(eight x) {
+    eight exponent, part = eight_erf_part(x, &exponent);
+    return eight_erf_of(x, part, eight_exp_near(exponent));
 }
 
 #endif

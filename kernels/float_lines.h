@@ -24,9 +24,7 @@ EIGHT_INLINE eight eight_apply(const struct morsel_unary_args *a, eight v, eight
     case MORSEL_UNARY_LEAKY_RELU: return eight_select(v, zero, eight_scale(v, a->alpha), v);
     case MORSEL_UNARY_HARD_SIGMOID: return eight_linear_step(v, a->alpha, a->beta);
     case MORSEL_UNARY_HARD_SWISH: return eight_mul(v, eight_linear_step(v, a->alpha, a->beta));
-    case MORSEL_UNARY_TANH: return eight_tanh(v);
     case MORSEL_UNARY_AFFINE: return eight_add(eight_mul(v, scale), offset);
-    case MORSEL_UNARY_EXP: return eight_exp(v);
     case MORSEL_UNARY_SQRT: return eight_sqrt(v);
     case MORSEL_UNARY_ABS: return eight_abs(v);
     case MORSEL_UNARY_NEG: return eight_scale(v, -1);

@@ -13,18 +13,34 @@ static float linear_step(float x, float alpha, float beta) {
     return v > 1 ? 1 : v;
 }
 
-/* A loop for each, so that compilers make vectors of it. */
+/* A loop for each, so that compilers make vectors of it; one loop for all where code is to be small. */
 static void activate(const struct morsel_unary_args *a, float *v) {
     const float alpha = a->alpha, beta = a->beta;
+#ifdef __OPTIMIZE_SIZE__
+    for (uint32_t i = 0; i < N; i++) v[i] = eight_activation(a->op, v[i], alpha, beta);
+#else
+    const int celu = a->op == MORSEL_UNARY_CELU, erf = a->op == MORSEL_UNARY_ERF;
     switch (a->op) {
 #define EACH(op) \
     case op: \
         for (uint32_t i = 0; i < N; i++) v[i] = eight_activation(op, v[i], alpha, beta); \
         break;
+    case MORSEL_UNARY_SIGMOID:
+    case MORSEL_UNARY_SILU:
+    case MORSEL_UNARY_SWISH:
+    case MORSEL_UNARY_GELU_TANH:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_sigmoid(a->op, v[i], alpha);
+        break;
     case MORSEL_UNARY_ELU:
     case MORSEL_UNARY_CELU:
-        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_expm1(a->op, v[i], alpha, beta);
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_exp(celu ? MORSEL_UNARY_CELU : MORSEL_UNARY_ELU, v[i], alpha, beta);
         break;
+    case MORSEL_UNARY_ERF:
+    case MORSEL_UNARY_GELU:
+        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_near(erf ? MORSEL_UNARY_ERF : MORSEL_UNARY_GELU, v[i]);
+        break;
+        EACH(MORSEL_UNARY_EXP)
+        EACH(MORSEL_UNARY_TANH)
         EACH(MORSEL_UNARY_SOFTPLUS)
         EACH(MORSEL_UNARY_SOFTSIGN)
         EACH(MORSEL_UNARY_MISH)
@@ -37,6 +53,7 @@ static void activate(const struct morsel_unary_args *a, float *v) {
         for (uint32_t i = 0; i < N; i++) v[i] = eight_integer(a->op, v[i]);
 #undef EACH
     }
+#endif
 }
 
 static void apply(const struct morsel_unary_args *a, float *v) {
@@ -60,22 +77,6 @@ static void apply(const struct morsel_unary_args *a, float *v) {
         break; /* + 0 turns -0 into 0 */
     case MORSEL_UNARY_NEG:
         for (uint32_t i = 0; i < N; i++) v[i] = -v[i];
-        break;
-    case MORSEL_UNARY_EXP:
-        for (uint32_t i = 0; i < N; i++) v[i] = eight_exp(v[i]);
-        break;
-    case MORSEL_UNARY_SIGMOID:
-    case MORSEL_UNARY_SILU:
-    case MORSEL_UNARY_SWISH:
-    case MORSEL_UNARY_GELU_TANH:
-        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_sigmoid(a->op, v[i], alpha);
-        break;
-    case MORSEL_UNARY_TANH:
-        for (uint32_t i = 0; i < N; i++) v[i] = eight_tanh(v[i]);
-        break;
-    case MORSEL_UNARY_ERF:
-    case MORSEL_UNARY_GELU:
-        for (uint32_t i = 0; i < N; i++) v[i] = eight_by_erf(a->op, v[i]);
         break;
     case MORSEL_UNARY_SQRT:
         for (uint32_t i = 0; i < N; i++) v[i] = morsel_sqrt(v[i]);

@@ -109,8 +109,8 @@ void morsel_unary_avx512vnni(const struct morsel_unary_args *a, uint32_t begin, 
     float *y = a->y.data;
     if (a->op == MORSEL_UNARY_GELU && a->x.qparams.is_float && a->y.qparams.is_float)
         for (; end - begin >= 32; begin += 32) { /* two side by side, as each waits for its own results */
-            const __m512 u = eight_by_erf(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin));
-            const __m512 v = eight_by_erf(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin + 16));
+            const __m512 u = eight_by_near(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin));
+            const __m512 v = eight_by_near(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin + 16));
             _mm512_storeu_ps(y + begin, limited(&a->y, u));
             _mm512_storeu_ps(y + begin + 16, limited(&a->y, v));
         }
