@@ -42,13 +42,21 @@ static bool no_fill(const int32_t *table, uint32_t dim, bool *even) {
     return least >= 0;
 }
 
+uint32_t axis_inner_even(uint32_t dim) {
+    uint32_t found = 0;
+    for (uint32_t inner = AXIS_MOST_STRAIGHT; dim > AXIS_MOST_STRAIGHT && !found && inner >= AXIS_LEAST_INNER; inner--)
+        if (dim % inner == 0) found = inner;
+    return found;
+}
+
 uint32_t axis_inner(const int32_t *table, uint32_t dim) {
     uint32_t found = 0;
     bool even;
     if (dim <= AXIS_MOST_STRAIGHT || !no_fill(table, dim, &even)) return 0;
-    uint16_t *same = even ? NULL : same_steps(table, dim);
+    if (even) return axis_inner_even(dim);
+    uint16_t *same = same_steps(table, dim);
     for (uint32_t inner = AXIS_MOST_STRAIGHT; !found && inner >= AXIS_LEAST_INNER; inner--)
-        if (dim % inner == 0 && (even || separable(same, dim, inner))) found = inner;
+        if (dim % inner == 0 && separable(same, dim, inner)) found = inner;
     free(same);
     return found;
 }

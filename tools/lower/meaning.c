@@ -95,82 +95,84 @@ bool meaning_is_affine(const struct meaning *m) {
     return m->buffer && m->buffer->type != MORSEL_FLOAT32 && !m->table;
 }
 
-/* Axes b inside a form one straight run: entry (i, k) is base + (i * b_dim + k) * step. */
-static bool straight(const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_t b_dim) {
-    int32_t step = b_dim > 1 ? b[1] - b[0] : 1;
-    if (b[0] != 0 || step <= 0) return false;
-    for (uint32_t k = 0; k < b_dim; k++)
-        if (b[k] != (int32_t)k * step) return false;
-    for (uint32_t i = 0; i < a_dim; i++)
-        if (a[i] < 0 || a[i] != a[0] + (int32_t)(i * b_dim) * step) return false;
+/* Entry i of an axis on the way to memory: of a table, or without one first + i * step. */
+struct axis {
+    uint32_t dim;
+    const int32_t *table;
+    int32_t first, step;
+};
+
+static int32_t entry_of(const struct axis *a, uint32_t i) {
+    return a->table ? a->table[i] : a->first + (int32_t)i * a->step;
+}
+
+/* Axes b inside a form one straight run: entry (i, k) is base + (i * b->dim + k) * step, and nothing is fill. */
+static bool straight(const struct axis *a, const struct axis *b, int32_t *step) {
+    const int32_t *from = b->table;
+    *step = b->dim > 1 ? from[1] - from[0] : 1;
+    if (from[0] != 0 || *step <= 0) return false;
+    for (uint32_t k = 0; k < b->dim; k++)
+        if (from[k] != (int32_t)k * *step) return false;
+    if (!a->table) return a->dim == 1 || (uint32_t)a->step == b->dim * (uint32_t)*step;
+    for (uint32_t i = 0; i < a->dim; i++)
+        if (a->table[i] < 0 || a->table[i] != a->table[0] + (int32_t)(i * b->dim) * *step) return false;
     return true;
 }
 
 /* Short stretches of the last axis and the axis around them are one line, which kernels take in pieces of 16. */
-static bool short_stretch(const int32_t *table, uint32_t dim, uint32_t outer) {
-    for (uint32_t k = 0; k < dim; k++)
-        if (table[k] != (int32_t)k) return false;
-    return dim > 1 && dim < 16 && dim * outer <= AXIS_MOST_STRAIGHT;
+static bool short_stretch(const struct axis *b, uint32_t outer) {
+    for (uint32_t k = 0; k < b->dim; k++)
+        if (b->table[k] != (int32_t)k) return false;
+    return b->dim > 1 && b->dim < 16 && b->dim * outer <= AXIS_MOST_STRAIGHT;
 }
 
 /* Axis b inside a as one; what is fill stays so. */
-static int32_t *joined(struct arena *scratch, const int32_t *a, uint32_t a_dim, const int32_t *b, uint32_t b_dim) {
-    int32_t *table = arena_alloc(scratch, (size_t)a_dim * b_dim * sizeof *table), *at = table;
-    for (uint32_t i = 0; i < a_dim; i++)
-        for (uint32_t k = 0; k < b_dim; k++) *at++ = a[i] < 0 ? -1 : a[i] + b[k];
-    return table;
+static struct axis joined(struct arena *scratch, const struct axis *a, const struct axis *b) {
+    int32_t *table = arena_alloc(scratch, (size_t)a->dim * b->dim * sizeof *table), *at = table;
+    for (uint32_t i = 0; i < a->dim; i++)
+        for (uint32_t k = 0; k < b->dim; k++) *at++ = entry_of(a, i) < 0 ? -1 : entry_of(a, i) + b->table[k];
+    return (struct axis){.dim = a->dim * b->dim, .table = table};
 }
 
 /* The view's axes in the order of memory, with axes of one element dropped and straight neighbours merged. */
-static uint32_t gather_axes(struct arena *scratch, const struct view *view, enum morsel_layout layout, uint32_t *dims, int32_t **tables) {
+static uint32_t gather_axes(struct arena *scratch, const struct view *view, enum morsel_layout layout, struct axis *axes) {
     uint32_t rank = 0, order[VIEW_MAX_RANK];
     bool last = layout == MORSEL_CHANNELS_LAST && view->rank >= 2;
     for (uint32_t i = 0; i < view->rank; i++) order[i] = !last || i == 0 ? i : i == view->rank - 1 ? 1 : i + 1;
     for (uint32_t i = 0; i < view->rank; i++) {
-        uint32_t dim = view->dims[order[i]];
-        int32_t *table = view->table[order[i]];
-        if (dim == 1 && table[0] == 0 && view->rank > 1) continue;
-        bool last_axis = i + 1 == view->rank && short_stretch(table, dim, rank ? dims[rank - 1] : 1);
-        if (rank && (last_axis || straight(tables[rank - 1], dims[rank - 1], table, dim))) {
-            tables[rank - 1] = joined(scratch, tables[rank - 1], dims[rank - 1], table, dim);
-            dims[rank - 1] *= dim;
-            continue;
-        }
-        dims[rank] = dim;
-        tables[rank++] = table;
+        const struct axis axis = {.dim = view->dims[order[i]], .table = view->table[order[i]]};
+        struct axis *outer = rank ? &axes[rank - 1] : NULL;
+        int32_t step;
+        if (axis.dim == 1 && axis.table[0] == 0 && view->rank > 1) continue;
+        if (i + 1 == view->rank && short_stretch(&axis, outer ? outer->dim : 1) && outer) *outer = joined(scratch, outer, &axis);
+        else if (outer && straight(outer, &axis, &step))
+            *outer = (struct axis){.dim = outer->dim * axis.dim, .first = entry_of(outer, 0), .step = step};
+        else axes[rank++] = axis;
     }
-    if (!rank) {
-        dims[0] = 1;
-        tables[0] = arena_alloc(scratch, sizeof(int32_t));
-        rank = 1;
-    }
+    if (!rank) axes[rank++] = (struct axis){.dim = 1};
     return rank;
 }
 
 /* An axis that runs straight, or is made of two, needs no entry for each element: a long one becomes two. */
-static uint32_t split_axes(struct arena *scratch, uint32_t rank, uint32_t *dims, int32_t **tables) {
+static uint32_t split_axes(struct arena *scratch, uint32_t rank, struct axis *axes) {
     for (uint32_t i = 0; i < rank && rank < MORSEL_FORMAT_MAX_RANK; i++) {
-        const int32_t *table = tables[i];
-        uint32_t inner = axis_inner(table, dims[i]), k;
+        const struct axis axis = axes[i];
+        const uint32_t inner = axis.table ? axis_inner(axis.table, axis.dim) : axis_inner_even(axis.dim);
         if (!inner) continue;
-        for (uint32_t n = rank++; n > i; n--) {
-            dims[n] = dims[n - 1];
-            tables[n] = tables[n - 1];
-        }
-        dims[i] /= inner;
-        dims[i + 1] = inner;
-        tables[i] = arena_alloc(scratch, dims[i] * sizeof(int32_t));
-        tables[i + 1] = arena_alloc(scratch, inner * sizeof(int32_t));
-        int32_t least = table[0]; /* entries below 0 are fill: of an axis that runs backwards the inner one counts from its end */
-        for (k = 0; k < inner; k++) least = table[k] < least ? table[k] : least;
-        for (k = 0; k < dims[i]; k++) tables[i][k] = table[k * inner] - (table[0] - least);
-        for (k = 0; k < inner; k++) tables[i + 1][k] = table[k] - least;
+        for (uint32_t n = rank++; n > i; n--) axes[n] = axes[n - 1];
+        int32_t *table = arena_alloc(scratch, ((size_t)axis.dim / inner + inner) * sizeof *table), *stretch = table + axis.dim / inner;
+        int32_t least = entry_of(&axis, 0); /* entries below 0 are fill: of an axis that runs backwards the inner one counts from its end */
+        for (uint32_t k = 0; k < inner; k++) least = entry_of(&axis, k) < least ? entry_of(&axis, k) : least;
+        for (uint32_t k = 0; k < axis.dim / inner; k++) table[k] = entry_of(&axis, k * inner) - (entry_of(&axis, 0) - least);
+        for (uint32_t k = 0; k < inner; k++) stretch[k] = entry_of(&axis, k) - least;
+        axes[i] = (struct axis){.dim = axis.dim / inner, .table = table};
+        axes[i + 1] = (struct axis){.dim = inner, .table = stretch};
     }
     return rank;
 }
 
 static struct net_buffer *add_gather(struct lowering *l, struct onnx_node *node, const struct meaning *m, enum morsel_layout layout,
-                                     uint32_t rank, const uint32_t *dims, int32_t *const *tables) {
+                                     uint32_t rank, const struct axis *axes) {
     uint32_t out_dims[VIEW_MAX_RANK], out_rank = buffer_dims(layout, &m->view, out_dims), total = 0;
     struct net_buffer *out = net_add_buffer(l->net, m->buffer->type, layout, out_rank, out_dims, m->buffer->name);
     out->scale = m->buffer->scale;
@@ -180,21 +182,21 @@ static struct net_buffer *add_gather(struct lowering *l, struct onnx_node *node,
     struct morsel_blob_gather *p = &step->parameters.gather;
     p->rank = rank;
     p->fill = m->fill;
-    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++) p->dims[i] = i < rank ? dims[i] : 1;
-    for (uint32_t i = 0; i < rank; i++) total += dims[i];
+    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++) p->dims[i] = i < rank ? axes[i].dim : 1;
+    for (uint32_t i = 0; i < rank; i++) total += axes[i].dim;
     int32_t *table = net_alloc(l->net, total * sizeof *table), *at = table;
-    for (uint32_t i = 0; i < rank; at += dims[i++]) memcpy(at, tables[i], dims[i] * sizeof *table);
+    for (uint32_t i = 0; i < rank; i++)
+        for (uint32_t k = 0; k < axes[i].dim; k++) *at++ = entry_of(&axes[i], k);
     net_add_constant(step, table, total * sizeof *table, offsetof(struct morsel_blob_gather, table));
     return out;
 }
 
 /* Axes that are joined and split on the way do not stay. */
 static struct net_buffer *gather(struct lowering *l, struct onnx_node *node, const struct meaning *m, enum morsel_layout layout) {
-    uint32_t dims[VIEW_MAX_RANK];
-    int32_t *tables[VIEW_MAX_RANK];
+    struct axis axes[VIEW_MAX_RANK];
     struct arena scratch = {0};
-    const uint32_t rank = split_axes(&scratch, gather_axes(&scratch, &m->view, layout, dims, tables), dims, tables);
-    struct net_buffer *out = rank > MORSEL_FORMAT_MAX_RANK ? NULL : add_gather(l, node, m, layout, rank, dims, tables);
+    const uint32_t rank = split_axes(&scratch, gather_axes(&scratch, &m->view, layout, axes), axes);
+    struct net_buffer *out = rank > MORSEL_FORMAT_MAX_RANK ? NULL : add_gather(l, node, m, layout, rank, axes);
     if (!out) refuse(l, node, "moving data over %u dimensions at once is not supported (at most %u)", rank, MORSEL_FORMAT_MAX_RANK);
     arena_free(&scratch);
     return out;
