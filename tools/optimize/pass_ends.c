@@ -174,6 +174,7 @@ static void give_parts(struct onnx_graph *g, struct onnx_node *node, int output,
 /* How many are wanted, where they can be made: 0 where not. Values of a NaN have no order. */
 static int wanted(struct onnx_graph *g, const struct onnx_node *node, const struct onnx_value *x, bool *goes, int *axis) {
     if (!graph_is(node, "TopK") || !one_axis(node, x, onnx_attribute_int(node, "axis", -1), goes, axis)) return 0;
+    if (node->opset >= 10 && !onnx_input_constant(node, 1)) return 0; /* the shape is what the file says of it */
     const int64_t count = node->outputs[0]->shape.dims[*axis];
     if (count > MOST_OF_TOP || (node->output_count > 1 && node->outputs[1] && !may_be_float(g, node->outputs[1]))) return 0;
     size_t lines = 0; /* entries of a view of x, of which each of the nodes for one has some */
