@@ -68,7 +68,7 @@ static void add_vector(struct bytes *file, const char *name, int rank, const dou
 }
 
 static void add_step(struct bytes *file, const struct step *s, int i) {
-    char name[16], from[40], to[8];
+    char name[16], from[40], to[16];
     snprintf(name, sizeof name, "k%d", i);
     if (*s->op == 'B') snprintf(from, sizeof from, "v%d bs bb bm bv", i);
     else snprintf(from, sizeof from, s->left ? "k%d v%d" : "v%d k%d", i, i);

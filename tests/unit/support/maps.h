@@ -27,7 +27,7 @@ struct map_network {
 };
 
 static inline uint32_t map_copy(struct builder *b, const struct map_trial *t) {
-    uint32_t onnx[4] = {1, 1, 1, 1}, count = 1;
+    uint32_t onnx[MORSEL_MAX_RANK] = {1, 1, 1, 1, 1, 1}, count = 1;
     for (uint32_t k = 0; k < t->rank; k++) count *= onnx[k] = t->dims[k];
     uint32_t last[4] = {onnx[0], onnx[2], onnx[3], onnx[1]}, concat[2] = {1, count};
     uint32_t rank = t->channels_last ? 4 : t->rank, zero = t->type == MORSEL_INT8 ? (uint32_t)-7 : 90;
@@ -40,7 +40,7 @@ static inline uint32_t map_copy(struct builder *b, const struct map_trial *t) {
     struct morsel_blob_io *ends[] = {&b->inputs[b->input_count - 1], &b->outputs[b->output_count - 1]};
     for (int k = 0; k < 2; k++) {
         ends[k]->onnx_rank = t->rank;
-        for (uint32_t d = 0; d < MORSEL_MAX_RANK; d++) ends[k]->onnx_dims[d] = d < t->rank ? onnx[d] : 1;
+        for (uint32_t d = 0; d < MORSEL_MAX_RANK; d++) ends[k]->onnx_dims[d] = onnx[d];
     }
     return count;
 }
