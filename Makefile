@@ -256,8 +256,8 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit. Those beside
 # wait for one compiler most of the time, and build in folders of their own: they run at the same time as the others.
 
-STAGES := unit kernels sanitize threads cli docs golden arm64 device determinism a76 fuzz lint
-STAGES_BESIDE := link package
+STAGES := unit kernels sanitize threads cli docs golden arm64 device determinism a76 fuzz
+STAGES_BESIDE := link package lint
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -407,6 +407,7 @@ test-arm64:  ## the recorded answers on emulated cores: Cortex-A76, Cortex-A53, 
 # One table of answers, of these builds and clang's.
 test-determinism:
 	@$(sub) all networks-program
+	@$(sub) REDUCED= CC=clang BUILD=build/clang all
 	@$(TALLY) determinism $(MAKE) --no-print-directory determinism-quick
 	@$(TALLY) stack sh tests/stack/run.sh --quick
 
@@ -449,7 +450,6 @@ test-lint:
 	@CC='$(CC)' $(TALLY) make-targets sh tests/make_targets.sh
 	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c kernels/reference/*.c arm64/*.c x86/*.c) $(shell find tools -name '*.c')
 	@$(TALLY) style sh tests/style.sh
-	@$(sub) REDUCED= CC=clang BUILD=build/clang all
 
 .PHONY: fuzz parity parity-quick onnx-vectors golden
 fuzz:  ## every fuzzer for FUZZ_SECONDS (120)
