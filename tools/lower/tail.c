@@ -8,7 +8,7 @@
 
 /* Of ONNX's operators, and ONNX Runtime's: another domain may have one of the same name. */
 bool node_is(const struct onnx_node *node, const char *op) {
-    return node && !node->refused && *node->op == *op && !strcmp(node->op, op) && onnx_operator_of(node);
+    return node && onnx_is_checked(node) && *node->op == *op && !strcmp(node->op, op) && onnx_operator_of(node);
 }
 
 struct onnx_node *only_reader(const struct onnx_value *value) {

@@ -89,9 +89,15 @@ struct onnx_node {
     size_t name_hash; /* as notes.c of tools/optimize has it; 0: nobody asked */
     bool removed;     /* by a pass: it stands in no graph any more */
     bool folded;      /* all outputs are constants: nothing to run */
-    bool refused;     /* by onnx_infer(): its inputs and attributes hold anything. It has no trait, and matches no pattern */
+    bool refused;     /* by onnx_infer(): its inputs and attributes hold anything */
+    bool unchecked;   /* by onnx_infer(): it does not know its inputs, which may hold anything, as its attributes may */
     bool done;        /* for whoever walks the graph next */
 };
+
+/* Whether inference looked at it and found no fault: else it has no trait, and matches no pattern. */
+static inline bool onnx_is_checked(const struct onnx_node *node) {
+    return !node->refused && !node->unchecked;
+}
 
 struct onnx_graph {
     const char *name;     /* of the file, without folder and ending */

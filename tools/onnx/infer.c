@@ -184,6 +184,7 @@ static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct 
     struct onnx_context c = {graph, node, ""};
     const struct onnx_operator *op = onnx_operator_of(node);
     forget_outputs(node);
+    node->unchecked = !inputs_known(node);
     node->refused = !check_readable(&c) || (op && !infer_known(&c, op));
     if (node->refused) onnx_refuse(report, node, "%s", c.why);
     take_declared(graph, node);

@@ -278,17 +278,17 @@ const struct onnx_operator *onnx_operator_of(const struct onnx_node *node) {
 
 bool onnx_has(const struct onnx_node *node, enum onnx_trait trait) {
     const struct onnx_operator *op = onnx_operator_of(node);
-    return op && op->traits & trait && !node->refused;
+    return op && op->traits & trait && onnx_is_checked(node);
 }
 
 enum onnx_class onnx_class_of(const struct onnx_node *node) {
     const struct onnx_operator *op = onnx_operator_of(node);
-    return op && !node->refused ? op->class : ONNX_OTHER;
+    return op && onnx_is_checked(node) ? op->class : ONNX_OTHER;
 }
 
 const struct onnx_function *onnx_function_of(const struct onnx_node *node, struct onnx_parameters *p) {
     const struct onnx_operator *op = onnx_operator_of(node);
-    const struct onnx_function *f = op && !node->refused ? op->function : NULL;
+    const struct onnx_function *f = op && onnx_is_checked(node) ? op->function : NULL;
     float *const numbers[2] = {&p->alpha, &p->beta};
     if (f && f->tanh_form && !strcmp(onnx_attribute_string(node, "approximate", "none"), "tanh")) f = f->tanh_form;
     for (int i = 0; f && i < 2; i++) {

@@ -13,7 +13,7 @@ bool graph_goes_on(struct onnx_graph *g, size_t i) {
 }
 
 bool graph_is(const struct onnx_node *node, const char *op) {
-    return node && !node->refused && !*node->domain && *node->op == *op && !strcmp(node->op, op);
+    return node && onnx_is_checked(node) && !*node->domain && *node->op == *op && !strcmp(node->op, op);
 }
 
 bool graph_reshapes(const struct onnx_node *node) {

@@ -12,7 +12,7 @@
 enum { OPSET = 17 };
 
 static bool is_fused(const struct onnx_node *node, const char *op) {
-    return !node->refused && !strcmp(node->domain, "com.microsoft") && !strcmp(node->op, op);
+    return onnx_is_checked(node) && !strcmp(node->domain, "com.microsoft") && !strcmp(node->op, op);
 }
 
 static struct onnx_value *put(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
@@ -214,7 +214,8 @@ static bool change_attention(struct onnx_graph *g, struct onnx_node *node) {
 }
 
 static bool change(struct onnx_graph *g, struct onnx_node *node) {
-    if (node->folded || node->refused || strcmp(node->domain, "com.microsoft") || !node->output_count || !node->outputs[0]) return false;
+    if (node->folded || !onnx_is_checked(node) || strcmp(node->domain, "com.microsoft") || !node->output_count || !node->outputs[0])
+        return false;
     for (int i = 0; i < node->input_count; i++)
         if (node->inputs[i] && node->inputs[i]->shape.rank < 0) return false;
     return change_matmul(g, node) || change_gelu(g, node) || change_skip_norm(g, node) || change_embed(g, node) ||

@@ -72,7 +72,7 @@ static bool change_cast(struct onnx_graph *g, struct onnx_node *cast) {
     if (!graph_is(cast, "Cast") || cast->folded || cast->outputs[0]->type != ONNX_FLOAT) return false;
     struct onnx_value *x = onnx_input(cast, 0), *from;
     const struct onnx_node *node = is_integer(x) && !x->constant ? x->producer : NULL;
-    if (!node || node->folded || node->refused || cast->outputs[0]->shape.rank < 0) return false;
+    if (!node || node->folded || !onnx_is_checked(node) || cast->outputs[0]->shape.rank < 0) return false;
     if (!x->lowered) x->lowered = cast->outputs[0];
     if (x->lowered != cast->outputs[0] && graph_bypass(g, cast, x->lowered)) return true;
     if ((from = behind_cast(node))) {
@@ -101,7 +101,7 @@ static bool change_mixture(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_operator *op = onnx_operator_of(node);
     const int first = graph_is(node, "Where");
     int floats = 0, conditions = 0;
-    if (!op || node->folded || node->refused || (op->infer != onnx_infer_arithmetic && onnx_class_of(node) != ONNX_JOIN && !first))
+    if (!op || node->folded || !onnx_is_checked(node) || (op->infer != onnx_infer_arithmetic && onnx_class_of(node) != ONNX_JOIN && !first))
         return false;
     for (int i = first; i < node->input_count; i++) {
         const struct onnx_value *x = node->inputs[i];

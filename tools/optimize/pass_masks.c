@@ -215,7 +215,7 @@ static bool change_gather(struct onnx_graph *g, struct onnx_node *node) {
 }
 
 static bool change(struct onnx_graph *g, struct onnx_node *node) {
-    if (node->folded || node->refused || !node->output_count || !node->outputs[0] || node->outputs[0]->constant) return false;
+    if (node->folded || !onnx_is_checked(node) || !node->output_count || !node->outputs[0] || node->outputs[0]->constant) return false;
     if (node->outputs[0]->shape.rank < 0) return false;
     return change_guard(g, node) || change_gather(g, node) || change_cast(g, node) || change_comparison(g, node) || change_logic(g, node) ||
            change_move(g, node) || change_where(g, node);
@@ -226,7 +226,7 @@ static int bypass_casts(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = g->node_count; i-- > 0;) {
         struct onnx_node *node = graph_node_at(g, i);
-        if (graph_is(node, "Cast") && !node->folded && !node->refused && node->inputs[0] && node->inputs[0]->type == ONNX_BOOL &&
+        if (graph_is(node, "Cast") && !node->folded && onnx_is_checked(node) && node->inputs[0] && node->inputs[0]->type == ONNX_BOOL &&
             node->outputs[0]->type == ONNX_BOOL)
             changes += graph_bypass(g, node, node->inputs[0]);
     }

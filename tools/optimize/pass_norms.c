@@ -88,7 +88,7 @@ static bool fits_list(const struct onnx_tensor *t, int64_t count) {
 static struct onnx_value *by_channel(struct onnx_graph *g, struct onnx_node *node, int input, const char *part, int64_t count, int rank) {
     const struct onnx_value *value = onnx_input(node, input);
     const struct onnx_node *pair = value && !value->constant ? value->producer : NULL;
-    if (pair && (strcmp(pair->op, "DequantizeLinear") || pair->refused)) return NULL;
+    if (pair && (strcmp(pair->op, "DequantizeLinear") || !onnx_is_checked(pair))) return NULL;
     const struct onnx_tensor *list = pair ? onnx_input_constant(pair, 0) : onnx_input_constant(node, input);
     struct onnx_shape shape = {.rank = rank - 1};
     if (!list || (int64_t)list->count != count || (pair && !fits_list(onnx_input_constant(pair, 1), count))) return NULL;
