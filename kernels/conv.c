@@ -52,21 +52,6 @@ static uint32_t channel_of(const struct job *j, uint32_t output) {
     return j->group * j->blocks * 16 + output;
 }
 
-static void take_weights(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
-    const struct job *j = p->args;
-    uint32_t channel = channel_of(j, output);
-    const int32_t *zero = j->args->channels.weight_zero;
-    const int8_t *block = j->args->weights + (size_t)(channel / 16) * p->taps * 16;
-    morsel_take_weights(to, block + (size_t)k * 16 + channel % 16 * 4, p->taps - k, n, zero ? zero + channel : NULL);
-}
-
-static const int8_t *find_weights(const struct morsel_product *p, uint32_t output, uint32_t k) {
-    const struct job *j = p->args;
-    uint32_t channel = channel_of(j, output);
-    const int8_t *block = j->args->weights + (size_t)(channel / 16) * p->taps * 16;
-    return j->args->channels.weight_zero ? NULL : block + (size_t)k * 16 + channel % 16 * 4;
-}
-
 static void store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
     const struct job *j = p->args;
     size_t pixel = (size_t)j->y * j->args->window.out_w + line, first = pixel * j->step + j->group * j->outs + output;
@@ -80,7 +65,12 @@ void morsel_conv_rows_c(const struct morsel_conv_args *a, const uint8_t *const *
     job.blocks = (job.outs + 15) / 16;
     job.step = morsel_y_step(w, morsel_element_bytes(&a->y.qparams));
     job.beside = a->groups == 1 && w->dilation_w == 1 ? w->kernel_w : 1;
-    const struct morsel_product p = {&job,    n * w->out_w, w->kernel_h * job.row_k, 0, job.outs, take_windows, take_weights, store,
-                                     a->room, find_weights};
-    for (; job.group < a->groups; job.group++) morsel_multiply(&p);
+    struct morsel_product p = {&job,    n * w->out_w, w->kernel_h * job.row_k, 0,   job.outs, take_windows, store,
+                               a->room, a->weights,   a->channels.weight_zero, NULL};
+    for (; job.group < a->groups; job.group++) {
+        const uint32_t channel = channel_of(&job, 0);
+        p.weights = a->weights + (size_t)channel * p.taps;
+        p.weight_zero = a->channels.weight_zero ? a->channels.weight_zero + channel : NULL;
+        morsel_multiply(&p);
+    }
 }

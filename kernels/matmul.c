@@ -9,38 +9,20 @@ struct fc_job {
     uint32_t row; /* the first one */
 };
 
-static void take_rows(const uint8_t *x, uint32_t inputs, const struct morsel_qparams *qparams, int16_t *to, uint32_t count, uint32_t k,
-                      uint32_t n) {
+static void take_row(const uint8_t *x, uint32_t inputs, const struct morsel_qparams *qparams, int16_t *to, uint32_t k, uint32_t n) {
     uint32_t present = inputs - k < n ? inputs - k : n;
-    for (uint32_t i = 0; i < count; i++, x += inputs, to += n) {
-        morsel_widen(to, x + k, present, qparams);
-        memset(to + present, 0, (n - present) * sizeof *to);
-    }
+    morsel_widen(to, x + k, present, qparams);
+    memset(to + present, 0, (n - present) * sizeof *to);
 }
 
 static void fc_lines(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
     const struct fc_job *j = p->args;
     const uint8_t *x = (const uint8_t *)j->args->x.data + (size_t)(j->row + line) * p->taps;
     struct morsel_qparams qparams = j->args->x.qparams;
-    if (!j->args->lines) take_rows(x, p->taps, &qparams, to, count, k, n);
-    for (uint32_t i = 0; j->args->lines && i < count; i++, x += p->taps, to += n) {
-        qparams.zero = morsel_found_zero(j->args->lines + 2 * (size_t)(j->row + line + i));
-        take_rows(x, p->taps, &qparams, to, 1, k, n);
+    for (uint32_t i = 0; i < count; i++, x += p->taps, to += n) {
+        if (j->args->lines) qparams.zero = morsel_found_zero(j->args->lines + 2 * (size_t)(j->row + line + i));
+        take_row(x, p->taps, &qparams, to, k, n);
     }
-}
-
-static void fc_weights(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
-    const struct morsel_fc_args *a = ((const struct fc_job *)p->args)->args;
-    uint32_t taps = (p->taps + 3) / 4 * 4;
-    const int32_t *zero = a->channels.weight_zero;
-    const int8_t *block = a->weights + (size_t)(output / 16) * taps * 16;
-    morsel_take_weights(to, block + (size_t)k * 16 + output % 16 * 4, taps - k, n, zero ? zero + output : NULL);
-}
-
-static const int8_t *fc_find(const struct morsel_product *p, uint32_t output, uint32_t k) {
-    const struct morsel_fc_args *a = ((const struct fc_job *)p->args)->args;
-    const int8_t *block = a->weights + (size_t)(output / 16) * ((p->taps + 3) / 4 * 64);
-    return a->channels.weight_zero ? NULL : block + (size_t)k * 16 + output % 16 * 4;
 }
 
 static void fc_store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
@@ -64,7 +46,8 @@ static void fc_store(const struct morsel_product *p, uint32_t line, uint32_t out
 static void fc_rows(const struct morsel_fc_args *a, uint32_t row, uint32_t n, uint32_t first, uint32_t end) {
     const struct fc_job job = {a, row};
     const uint32_t last = end * 16 < a->outputs ? end * 16 : a->outputs;
-    const struct morsel_product p = {&job, n, a->inputs, first * 16, last, fc_lines, fc_weights, fc_store, a->room, fc_find};
+    const struct morsel_product p = {&job, n, a->inputs, first * 16, last, fc_lines, fc_store, a->room, a->weights, a->channels.weight_zero,
+                                     NULL};
     morsel_multiply(&p);
 }
 
@@ -89,17 +72,21 @@ struct matmul_job {
 
 static void matmul_lines(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
     const struct matmul_job *j = p->args;
-    take_rows(j->x + (size_t)line * p->taps, p->taps, &j->args->a.qparams, to, count, k, n);
+    for (uint32_t i = 0; i < count; i++)
+        take_row(j->x + (size_t)(line + i) * p->taps, p->taps, &j->args->a.qparams, to + (size_t)i * n, k, n);
 }
 
-static void matmul_columns(const struct morsel_product *p, int16_t *to, uint32_t output, uint32_t k, uint32_t n) {
+/* Bytes are less 128, which their zero point makes good. */
+static void matmul_columns(const struct morsel_product *p, morsel_factor *to, uint32_t output, uint32_t k, uint32_t n) {
     const struct matmul_job *j = p->args;
     const struct morsel_qparams *qparams = &j->args->b.qparams;
+    const int32_t zero = MORSEL_WIDE_FACTORS ? qparams->zero : 128;
     uint32_t columns = p->end - output < 4 ? p->end - output : 4, present = p->taps - k < n ? p->taps - k : n;
     const uint8_t *w = j->w + (size_t)k * p->end + output;
     memset(to, 0, 4 * n * sizeof *to);
     for (uint32_t i = 0; i < present; i++, w += p->end)
-        for (uint32_t c = 0; c < columns; c++) to[c * n + i] = (int16_t)((int32_t)(w[c] ^ qparams->sign_flip) - qparams->zero);
+        for (uint32_t c = 0; c < columns; c++)
+            to[MORSEL_WIDE_FACTORS ? c * n + i : i / 4 * 16 + c * 4 + i % 4] = (morsel_factor)((int32_t)(w[c] ^ qparams->sign_flip) - zero);
 }
 
 static void matmul_store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
@@ -113,6 +100,7 @@ static void matmul_store(const struct morsel_product *p, uint32_t line, uint32_t
 
 /* The rows of a batch at a time. */
 void morsel_matmul_rows_c(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
+    const int32_t zero = a->b.qparams.zero - 128, zeros[4] = {zero, zero, zero, zero};
     for (uint32_t n; begin < end; begin += n) {
         uint32_t batch = begin / a->rows, row = begin % a->rows;
         size_t a_start = (size_t)(batch / a->a_divide % a->a_batch) * a->rows + row;
@@ -120,7 +108,8 @@ void morsel_matmul_rows_c(const struct morsel_matmul_args *a, uint32_t begin, ui
         struct matmul_job job = {a, (const uint8_t *)a->a.data + a_start * a->inner, (const uint8_t *)a->b.data + b_start * a->columns,
                                  (size_t)begin * a->columns};
         n = a->rows - row < end - begin ? a->rows - row : end - begin;
-        const struct morsel_product p = {&job, n, a->inner, 0, a->columns, matmul_lines, matmul_columns, matmul_store, a->room, NULL};
+        const struct morsel_product p = {&job,         n,       a->inner, 0,     a->columns,    matmul_lines,
+                                         matmul_store, a->room, NULL,     zeros, matmul_columns};
         morsel_multiply(&p);
     }
 }

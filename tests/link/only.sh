@@ -178,6 +178,6 @@ other() { # NAME PREFIX RUNNER OPTIONS-OF-THE-LINKER MAKE'S VARIABLES...
 }
 uses= limits="mlp=55296 mobile=86016"
 other arm64-dotprod aarch64-linux-gnu- "qemu-aarch64 -cpu cortex-a76" -static ISA=dotprod
-uses=-DMORSEL_ONE_TASK limits="mlp=12800 mobile=21952"
+uses=-DMORSEL_ONE_TASK limits="mlp=12288 mobile=21504"
 other cortex-m7 arm-none-eabi- "" "-mcpu=cortex-m7 -mthumb --specs=nosys.specs -Wno-error" OPT=-Os CFLAGS="-mcpu=cortex-m7 -mthumb"
 exit $status

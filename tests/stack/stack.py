@@ -63,7 +63,7 @@ RULES = [
     (r"morsel_for_pairs", r"(sum|product|add|multiply)_line|morsel_q(add|mul)_c"),
     (r"morsel_max_pool_rows_c", r"kernels/pool\.c:max_(bytes|floats)"),
     (r"morsel_mean_lines", r"sum_line_of_bytes|morsel_sum_bytes\w*|sum_line\w*"),
-    (r"morsel_multiply|multiply_lines", r"kernels/conv\.c:(take_windows|take_weights|find_weights|store)|kernels/matmul\.c:(fc|matmul)_(lines|weights|columns|find|store)"),
+    (r"morsel_multiply|multiply_lines|find_factors", r"kernels/conv\.c:(take_windows|store)|kernels/matmul\.c:((fc|matmul)_(lines|store)|matmul_columns)"),
     (r"morsel_softmax_bytes|finish_line", r"eight_divide|divide_some"),
     (r"core/picture_rows\.c:\w+|morsel_picture_rows", r"morsel_(across|blend)_\w+"),
     (r"morsel_turn_run|turn_rows", r"turn_plain|morsel_turn_(tile|few)"),
