@@ -385,11 +385,12 @@ test-package:  ## what other build systems take: each is made and used
 	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) wheel sh tests/package/wheel.sh
 
-# The recorded answers, on this machine, on 32 bits, and on emulated cores without and with newer instructions.
+# The recorded answers, on this machine, on 32 bits with the tiles of microcontrollers, and on emulated cores without and with newer
+# instructions.
 golden = MORSEL="$(2)" CONVERTER=$(BUILD)/morsel $(TALLY) golden-$(1) sh tests/golden/run.sh
 test-golden:
 	@$(sub) all
-	@$(sub) CROSS=i686-linux-gnu- all
+	@$(sub) CROSS=i686-linux-gnu- CFLAGS=-DMORSEL_ROOMY_STACK=0 all
 	@$(call golden,native,$(BUILD)/morsel)
 	@$(call golden,i686,build/i686-linux-gnu/morsel)
 	@$(sub) cli-programs

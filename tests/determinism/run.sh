@@ -13,10 +13,10 @@ unset MAKEFLAGS MAKELEVEL MFLAGS MORSEL_CPU
 
 # What a machine's tools are called, and what runs its programs. Others than this one are emulated.
 machine() {
-    cross= runner=
+    cross= runner= small=
     case $1 in
     "$here") ;;
-    i686) cross=i686-linux-gnu- ;; # x86-64 runs it
+    i686) cross=i686-linux-gnu- small=-DMORSEL_ROOMY_STACK=0 ;; # x86-64 runs it; with the tiles of microcontrollers
     aarch64) cross=aarch64-linux-gnu- runner="qemu-aarch64 -cpu max" ;;
     armv7) cross=arm-linux-gnueabihf- runner=qemu-arm ;;
     riscv64) cross=riscv64-linux-gnu- runner=qemu-riscv64 ;;
@@ -55,7 +55,7 @@ column() {
     *-foreign) flags="-std=gnu11 -ffp-contract=$([ "$2" = clang ] && echo on || echo fast)" ;; # clang's fast heeds no source
     esac
     set -- "$1" "$2" "$3" "${4:-$work/$name}"
-    if ! $MAKE -s QUIET=1 REDUCED=$reduced CROSS="$cross" CC="$compiler" OPT="-$opt" CFLAGS="$flags" BUILD="$4" answers-program >"$work/$name.log" 2>&1; then
+    if ! $MAKE -s QUIET=1 REDUCED=$reduced CROSS="$cross" CC="$compiler" OPT="-$opt" CFLAGS="$small${flags:+ $flags}" BUILD="$4" answers-program >"$work/$name.log" 2>&1; then
         echo "FAIL $name: it does not build"
         tail -n 20 "$work/$name.log"
         return 1
