@@ -75,10 +75,11 @@ void morsel_words_tile_avx2(const struct morsel_words *t, int six, int both) {
 /* Pixels at .. end of n, two at a time. */
 MORSEL_INLINE void store_sums(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n, uint32_t channels,
                               const float *bias) {
+    const size_t second = channels > 8 ? 8 : 0; /* eight that are not there have no sums */
     for (; at < end; at += 2, sums += 32) {
         uint8_t *y = part->y + (at < n ? at : n - 1) * part->y_step;
-        morsel_store_2x16(part, y, at + 1 < n ? y + part->y_step : y, morsel_load_sums(sums), morsel_load_sums(sums + 8),
-                          morsel_load_sums(sums + 16), morsel_load_sums(sums + 24), channels, bias);
+        morsel_store_2x16(part, y, at + 1 < n ? y + part->y_step : y, morsel_load_sums(sums), morsel_load_sums(sums + second),
+                          morsel_load_sums(sums + 16), morsel_load_sums(sums + 16 + second), channels, bias);
     }
 }
 
@@ -163,8 +164,11 @@ static void widen_windows(const struct stretch *s, uint16_t *to, const struct mo
 /* Lines of inputs, which windows share. */
 static void widen_lines(const struct stretch *s, uint16_t *to, const struct morsel_conv_job *job, const struct morsel_lines *lines) {
     const uint32_t first = s->piece.from / job->quads;
-    for (uint32_t k = 0; k < s->piece.lines; k++)
-        widen(to + k * s->piece.line, lines->line[first + k] + s->base * lines->step, (s->count - 1) * lines->step + job->taps);
+    const size_t n = (s->count - 1) * lines->step + job->taps;
+    for (uint32_t k = 0; k < s->piece.lines; k++, to += s->piece.line) {
+        widen(to, lines->line[first + k] + s->base * lines->step, n);
+        to[n] = 0; /* of odd taps the last pair has one more, whose weight is 0 */
+    }
 }
 
 /* Weights of a block less their zero points. */

@@ -43,7 +43,9 @@ static void a_range_has_a_pair_for_each_piece(void **state) {
 }
 
 static enum morsel_error factors(struct morsel_blob_factors p, uint32_t pairs, uint32_t a, uint32_t b) {
-    desk_set(&d, MORSEL_STEP_FACTORS, 1, &p);
+    static struct morsel_blob_factors kept;
+    kept = p;
+    desk_set(&d, MORSEL_STEP_FACTORS, 1, &kept);
     floats(d.x, pairs, 2);
     floats(d.y, a, b);
     return morsel_check_factors(&d.of_step);
