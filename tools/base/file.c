@@ -53,7 +53,7 @@ static bool read_all(int fd, const char *path, size_t capacity, size_t most, str
 }
 
 bool file_read(const char *path, size_t most, struct file_bytes *out, struct failure *failure) {
-    struct stat status;
+    struct stat status = {0};
     out->data = NULL;
     out->size = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -72,7 +72,7 @@ bool file_read(const char *path, size_t most, struct file_bytes *out, struct fai
 }
 
 bool file_is_plain(const char *path, struct failure *failure) {
-    struct stat status;
+    struct stat status = {0};
     return stat(path, &status) || S_ISREG(status.st_mode) ||
            failure_set(failure, STATUS_INPUT, "cannot read %s: it is no plain file", path);
 }
@@ -90,7 +90,7 @@ static int read_part(int fd, uint64_t from, uint8_t *out, size_t size, size_t *g
 }
 
 bool file_read_part(const char *path, uint64_t from, void *out, size_t size, size_t *got, uint64_t *whole, struct failure *failure) {
-    struct stat status;
+    struct stat status = {0}; /* in case it cannot be asked for */
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     *got = 0;
     if (fd < 0) return read_failed(path, failure);
@@ -113,7 +113,7 @@ static bool is_one(const struct stat *x, const struct stat *y) {
 
 /* Whether files that are not there yet would be one: of one name in one folder. */
 static bool same_place(const char *a, const char *b) {
-    struct stat x, y;
+    struct stat x = {0}, y = {0};
     const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
     if (strcmp(end_a ? end_a + 1 : a, end_b ? end_b + 1 : b) != 0) return false;
     char *in_a = strndup(end_a ? a : "./", end_a ? (size_t)(end_a - a) + 1 : 2),
@@ -125,7 +125,7 @@ static bool same_place(const char *a, const char *b) {
 }
 
 bool file_same(const char *a, const char *b) {
-    struct stat x, y;
+    struct stat x = {0}, y = {0};
     if (!a || !b) return false;
     if (!strcmp(a, b)) return true;
     if (stat(a, &x)) return errno == ENOENT && stat(b, &y) && errno == ENOENT && same_place(a, b);
@@ -139,7 +139,7 @@ static bool write_failed(const char *path, int code, struct failure *failure) {
 }
 
 bool file_can_write(const char *path, struct failure *failure) {
-    struct stat status;
+    struct stat status = {0};
     const char *slash = path ? strrchr(path, '/') : NULL;
     if (!path || !stat(path, &status)) /* what stands there is looked at when it is written over */
         return true;
@@ -160,7 +160,7 @@ static bool write_through(const struct file_new *file, struct failure *failure) 
 }
 
 static bool is_through(const char *path) {
-    struct stat old;
+    struct stat old = {0};
     return !stat(path, &old) && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode);
 }
 
@@ -174,7 +174,7 @@ static void hold_signals(sigset_t *before) {
 }
 
 static bool prepare(const struct file_new *file, struct temporary *temporary, struct failure *failure) {
-    struct stat old, link;
+    struct stat old = {0}, link = {0};
     const char *path = file->path;
     bool exists = stat(path, &old) == 0;
     if (!exists && !lstat(path, &link)) return failure_set(failure, STATUS_CALL, "cannot write %s: it is a link that leads nowhere", path);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 bool folder_is(const char *path) {
-    struct stat status;
+    struct stat status = {0};
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
@@ -65,7 +65,7 @@ static bool is_inside(const struct inside *inside, const struct stat *status) {
 /* Sorts the entries of a folder into files that are wanted and subfolders. */
 static bool list_folder(DIR *dir, const char *path, folder_wanted *wanted, struct folder_files *files, struct folder_files *folders,
                         struct failure *failure) {
-    struct stat status;
+    struct stat status = {0};
     for (struct dirent *entry; (entry = readdir(dir));) {
         char *name;
         if (entry->d_name[0] == '.') continue;
@@ -78,7 +78,7 @@ static bool list_folder(DIR *dir, const char *path, folder_wanted *wanted, struc
 }
 
 static bool walk(const char *path, const struct inside *outer, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
-    struct stat status;
+    struct stat status = {0};
     struct folder_files folders = {0};
     DIR *dir = stat(path, &status) == 0 ? opendir(path) : NULL;
     if (!dir) return failure_set(failure, failure_status(errno), "cannot read the folder %s: %s", path, strerror(errno));

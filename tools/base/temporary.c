@@ -80,7 +80,7 @@ static bool lock(int fd, short type) {
 
 /* Whether nobody writes it any more: it is a file of ours without another name, and not locked. */
 static bool is_left(int folder, const char *name) {
-    struct stat named, opened;
+    struct stat named = {0}, opened = {0};
     if (fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) || !S_ISREG(named.st_mode)) return false;
     if (named.st_uid != geteuid() || named.st_nlink != 1) return false;
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -118,7 +118,7 @@ static mode_t mode_of(const struct stat *old) {
 
 /* A new file with our lock on it. Who looks for leftovers may hold its lock for a moment, or remove it before it has ours: then another. */
 static int make(struct temporary *t) {
-    struct stat status;
+    struct stat status = {0};
     size_t at = name_at(t->target);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         snprintf(t->path, sizeof t->path, "%.*s%.*s" MARK "%ld-XXXXXX", (int)at, t->target, NAME_MOST, t->target + at, (long)getpid());

@@ -118,7 +118,7 @@ static bool check_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, co
 /* Reads exactly `size` bytes. */
 static void *read_piece(struct onnx_graph *graph, const Onnx__Tensor *tensor, const char *path, const struct place *place, size_t size,
                         struct failure *failure) {
-    struct stat info;
+    struct stat info = {0};
     bool regular = !stat(path, &info) && S_ISREG(info.st_mode); /* asked first: opening a pipe would wait */
     FILE *file = regular ? fopen(path, "rb") : NULL;
     void *data = NULL;

@@ -84,7 +84,7 @@ static const char mark[] = "morsel run --csv, ";
 
 /* A file that records depend on, as it is now. */
 static void put_file(FILE *line, const char *what, const char *path) {
-    struct stat status;
+    struct stat status = {0};
     fprintf(line, ", %s %s", what, path ? path : "its own");
     if (path && stat(path, &status) == 0)
         fprintf(line, " of %" PRId64 " bytes at %" PRId64 ".%09ld", (int64_t)status.st_size, (int64_t)status.st_mtim.tv_sec,
@@ -177,7 +177,7 @@ static bool start(struct table *table, size_t sound, const char *line, struct fa
 }
 
 bool table_journal_open(struct table *table, struct failure *failure) {
-    struct stat status;
+    struct stat status = {0};
     struct file_bytes bytes = {0};
     if (stat(table->path, &status) == 0 && !S_ISREG(status.st_mode)) return true;
     if (asprintf(&table->journal_path, "%s.partial", table->path) < 0) return failure_memory(failure, strlen(table->path));

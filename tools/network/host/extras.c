@@ -10,7 +10,7 @@
 
 struct onnx_graph *extras_load(const char *path, struct failure *failure) {
     char start[sizeof MORSEL_MAGIC] = "";
-    struct stat status;
+    struct stat status = {0};
     size_t got;
     struct onnx_graph *graph = onnx_load(path, failure);
     if (graph) return graph;

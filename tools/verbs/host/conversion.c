@@ -124,7 +124,7 @@ static bool is_ours(const char *path, struct failure *failure) {
 
 /* The others go beside the source, unless that is a device. */
 static bool name_c_files(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    struct stat status;
+    struct stat status = {0};
     bool device = call->c_source && !stat(call->c_source, &status) && !S_ISREG(status.st_mode);
     for (int k = 0; call->c_source && k < (device ? 1 : BLOB_C_COUNT); k++) {
         c->c_files[k].path = blob_c_path((enum blob_c)k, call->c_source);
