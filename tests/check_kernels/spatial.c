@@ -371,7 +371,6 @@ static const struct shape float_shapes[] = {
     {1, 28, 28, 1, 1, 144, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 28, 28, 1, 1, 144, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
 };
 
-/* Groups of any kind, too: of one output, of eight and more, of such numbers that blocks of eight belong to several. */
 /* Wide strides leave little work in large inputs: those of floats are kept to two megabytes. */
 static struct shape with_room(struct shape s) {
     while ((uint64_t)s.batch * s.h * s.w * s.groups * s.depth > 500000 && s.depth * s.groups > 1)
@@ -379,6 +378,7 @@ static struct shape with_room(struct shape s) {
     return s;
 }
 
+/* Groups of any kind, too: of one output, of eight and more, of such numbers that blocks of eight belong to several. */
 static struct shape random_float_number(struct chance *c) {
     struct shape s = chance_one_in(c, 3) ? random_depthwise(c) : random_conv(c);
     if (!chance_one_in(c, 6)) return with_room(s);

@@ -12,7 +12,7 @@ void prove_more_rows(uint32_t height, uint32_t share) {
     prove_assume(height >= 1 & height <= MORSEL_SIZE_LIMIT & share <= height);
     prove_assume(stage.begin <= stage.end & stage.end <= height);
     int64_t more = more_rows(&stage, &step, height, share);
-    prove_assert(more >= -((wide)1 << 32) & more <= (wide)1 << 32);
+    prove_assert(more > -((wide)1 << 32) & more < (wide)1 << 32);
 }
 
 void prove_divides(uint32_t a, uint32_t b, uint32_t n) {

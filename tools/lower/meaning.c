@@ -112,10 +112,10 @@ static bool straight(const struct axis *a, const struct axis *b, int32_t *step) 
     *step = b->dim > 1 ? from[1] - from[0] : 1;
     if (from[0] != 0 || *step <= 0) return false;
     for (uint32_t k = 0; k < b->dim; k++)
-        if (from[k] != (int32_t)k * *step) return false;
+        if (from[k] != (int64_t)k * *step) return false;
     if (!a->table) return a->dim == 1 || (uint32_t)a->step == b->dim * (uint32_t)*step;
     for (uint32_t i = 0; i < a->dim; i++)
-        if (a->table[i] < 0 || a->table[i] != a->table[0] + (int32_t)(i * b->dim) * *step) return false;
+        if (a->table[i] < 0 || a->table[i] != a->table[0] + (int64_t)i * b->dim * *step) return false;
     return true;
 }
 
