@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Bounds that no network comes near: they only keep a hostile file from taking the machine's memory and time. Of networks seen, none
- * computed more than a quarter of LEAST_WORK and one element for each number that it holds. */
-enum { MOST_FOLDED_ONCE = 64 << 20, LEAST_WORK = 1 << 22, WORK_OF_A_NUMBER = 64, MOST_WORK = 1 << 28 };
+ * computed more than half of LEAST_WORK and one element for each number that it holds. */
+enum { MOST_FOLDED_ONCE = 64 << 20, LEAST_WORK = 1 << 21, WORK_OF_A_NUMBER = 64, MOST_WORK = 1 << 28 };
 #define MOST_FOLDED_BYTES ((size_t)512 << 20)
 
 bool onnx_spend(struct onnx_context *c, size_t elements) {
@@ -27,7 +27,7 @@ struct onnx_tensor *onnx_out_constant(struct onnx_context *c, int i) {
     if (bytes > MOST_FOLDED_BYTES - memory->folded_bytes || !onnx_spend(c, (size_t)count)) return NULL;
     memory->folded_bytes += bytes;
     struct onnx_tensor *tensor = onnx_alloc(c->graph, sizeof *tensor);
-    *tensor = (struct onnx_tensor){value->type, value->shape, (size_t)count, onnx_alloc(c->graph, bytes)};
+    *tensor = (struct onnx_tensor){value->type, value->shape, (size_t)count, onnx_alloc(c->graph, bytes), 0};
     value->constant = tensor;
     return tensor;
 }

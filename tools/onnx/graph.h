@@ -45,6 +45,7 @@ struct onnx_tensor {
     struct onnx_shape shape;
     size_t count;
     void *data;
+    signed char alike; /* whether all elements are the same bytes: 1 yes, -1 no, 0 nobody asked; of what is written no more */
 };
 
 struct onnx_node;
@@ -112,6 +113,7 @@ struct onnx_graph {
     struct onnx_value **outputs;
     size_t numbers_read;   /* elements of all constants as the file holds them: what was read, not what was folded */
     size_t numbers_copied; /* elements of constants that passes wrote: each reader of one gets its own */
+    size_t numbers_mapped; /* of affine maps that passes read */
     size_t numbers_tried;  /* results of functions that passes computed to learn what nodes are */
     size_t file_count;
     const char **files; /* with weights, beside the file itself: real paths */

@@ -3,12 +3,17 @@
 #include "tools/optimize/affine.h"
 #include <math.h>
 
-static void make_room(struct onnx_graph *g, struct affine *a, int axis, int64_t channels) {
-    a->axis = axis;
-    a->channels = channels;
-    a->scale = graph_doubles(g, channels);
-    a->shift = graph_doubles(g, channels);
-    for (int64_t c = 0; c < channels; c++) a->scale[c] = 1;
+/* Scales and shifts in double, and what comes of them: of constants that nodes make of a few bytes, too, and for each of their readers. */
+enum { LEAST_MAPPED = 12 << 20, MAPPED_OF_A_NUMBER = 16, NUMBERS_OF_A_CHANNEL = 4 };
+
+static bool make_room(struct onnx_graph *g, struct affine *a) {
+    const size_t room = onnx_room(g, LEAST_MAPPED, MAPPED_OF_A_NUMBER, SIZE_MAX), count = NUMBERS_OF_A_CHANNEL * (size_t)a->channels;
+    if (g->numbers_mapped > room || count > room - g->numbers_mapped) return false;
+    g->numbers_mapped += count;
+    a->scale = graph_doubles(g, a->channels);
+    a->shift = graph_doubles(g, a->channels);
+    for (int64_t c = 0; c < a->channels; c++) a->scale[c] = 1;
+    return true;
 }
 
 static bool sound_number(double x) {
@@ -21,41 +26,52 @@ static bool sound(const struct affine *a) {
     return true;
 }
 
-static bool read_arithmetic(struct onnx_graph *g, const struct onnx_node *node, struct affine *a) {
-    enum { ADD, SUB, MUL, DIV } op;
+enum arithmetic { ADD, SUB, MUL, DIV, NONE };
+
+static enum arithmetic arithmetic_of(const struct onnx_node *node) {
+    return graph_is(node, "Add") ? ADD : graph_is(node, "Sub") ? SUB : graph_is(node, "Mul") ? MUL : graph_is(node, "Div") ? DIV : NONE;
+}
+
+static bool find_arithmetic(const struct onnx_node *node, struct affine *a) {
     int side;
-    if (graph_is(node, "Add")) op = ADD;
-    else if (graph_is(node, "Sub")) op = SUB;
-    else if (graph_is(node, "Mul")) op = MUL;
-    else if (graph_is(node, "Div")) op = DIV;
-    else return false;
-    if (!graph_constant_and_other(node, &side, &a->x) || (op == DIV && side == 0)) return false;
+    const enum arithmetic op = arithmetic_of(node);
+    if (op == NONE || !graph_constant_and_other(node, &side, &a->x) || (op == DIV && side == 0)) return false;
     const struct onnx_tensor *numbers = node->inputs[side]->constant;
-    int axis = numbers->type == ONNX_FLOAT && numbers->count ? onnx_varying_axis(numbers, a->x->shape.rank) : -2;
-    if (axis == -2) return false;
-    make_room(g, a, axis, (int64_t)numbers->count);
+    a->axis = numbers->type == ONNX_FLOAT && numbers->count ? onnx_varying_axis(numbers, a->x->shape.rank) : -2;
+    a->channels = (int64_t)numbers->count;
+    return a->axis != -2;
+}
+
+static void take_arithmetic(struct affine *a) {
+    int side;
+    struct onnx_value *x;
+    graph_constant_and_other(a->node, &side, &x);
+    const enum arithmetic op = arithmetic_of(a->node);
     for (int64_t c = 0; c < a->channels; c++) {
-        double number = onnx_number(numbers, (size_t)c);
-        switch (op) {
-        case ADD: a->shift[c] = number; break;
-        case SUB: a->scale[c] = side ? 1 : -1, a->shift[c] = side ? -number : number; break;
-        case MUL: a->scale[c] = number; break;
-        case DIV: a->scale[c] = 1 / number; break;
-        }
+        double number = onnx_number(a->node->inputs[side]->constant, (size_t)c);
+        if (op == ADD) a->shift[c] = number;
+        if (op == SUB) a->scale[c] = side ? 1 : -1, a->shift[c] = side ? -number : number;
+        if (op == MUL) a->scale[c] = number;
+        if (op == DIV) a->scale[c] = 1 / number;
+    }
+}
+
+static bool find_batch_norm(const struct onnx_node *node, struct affine *a) {
+    a->x = onnx_input(node, 0);
+    if (!graph_is(node, "BatchNormalization") || !a->x || a->x->shape.rank < 2 || !graph_inference(node)) return false;
+    a->axis = 1;
+    a->channels = a->x->shape.dims[1];
+    for (int i = 1; i <= 4; i++) {
+        const struct onnx_tensor *numbers = onnx_input_constant(node, i);
+        if (!numbers || numbers->type != ONNX_FLOAT || numbers->count != (size_t)a->channels) return false;
     }
     return true;
 }
 
-static bool read_batch_norm(struct onnx_graph *g, const struct onnx_node *node, struct affine *a) {
+static bool take_batch_norm(struct affine *a) {
     const struct onnx_tensor *numbers[4]; /* scale, bias, mean, variance */
-    a->x = onnx_input(node, 0);
-    if (!graph_is(node, "BatchNormalization") || !a->x || a->x->shape.rank < 2 || !graph_inference(node)) return false;
-    make_room(g, a, 1, a->x->shape.dims[1]);
-    for (int i = 0; i < 4; i++) {
-        numbers[i] = onnx_input_constant(node, i + 1);
-        if (!numbers[i] || numbers[i]->type != ONNX_FLOAT || numbers[i]->count != (size_t)a->channels) return false;
-    }
-    double epsilon = onnx_attribute_float(node, "epsilon", 1e-5F);
+    for (int i = 0; i < 4; i++) numbers[i] = onnx_input_constant(a->node, i + 1);
+    double epsilon = onnx_attribute_float(a->node, "epsilon", 1e-5F);
     for (int64_t c = 0; c < a->channels; c++) {
         double variance = onnx_number(numbers[3], (size_t)c) + epsilon;
         if (!(variance > 0)) return false;
@@ -65,18 +81,26 @@ static bool read_batch_norm(struct onnx_graph *g, const struct onnx_node *node, 
     return true;
 }
 
-static bool read_negation(struct onnx_graph *g, const struct onnx_node *node, struct affine *a) {
+static bool find_negation(const struct onnx_node *node, struct affine *a) {
     a->x = onnx_input(node, 0);
-    if (!graph_is(node, "Neg") || !a->x) return false;
-    make_room(g, a, -1, 1);
-    a->scale[0] = -1;
-    return true;
+    a->axis = -1;
+    a->channels = 1;
+    return graph_is(node, "Neg") && a->x;
 }
 
-bool affine_read(struct onnx_graph *g, const struct onnx_node *node, struct affine *a) {
+bool affine_find(const struct onnx_node *node, struct affine *a) {
+    a->node = node;
     if (!node || node->folded || node->output_count < 1 || !node->outputs[0] || onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) return false;
-    return (read_arithmetic(g, node, a) || read_batch_norm(g, node, a) || read_negation(g, node, a)) && a->x->type == ONNX_FLOAT &&
-           !a->x->constant && graph_same_shape(a->x, node->outputs[0]) && sound(a);
+    return (find_arithmetic(node, a) || find_batch_norm(node, a) || find_negation(node, a)) && a->x->type == ONNX_FLOAT &&
+           !a->x->constant && graph_same_shape(a->x, node->outputs[0]);
+}
+
+bool affine_take(struct onnx_graph *g, struct affine *a) {
+    if (!make_room(g, a)) return false;
+    if (graph_is(a->node, "Neg")) a->scale[0] = -1;
+    else if (!graph_is(a->node, "BatchNormalization")) take_arithmetic(a);
+    else if (!take_batch_norm(a)) return false;
+    return sound(a);
 }
 
 bool affine_scales(const struct affine *a) {

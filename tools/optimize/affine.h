@@ -6,14 +6,17 @@
 #include "tools/optimize/pass.h"
 
 struct affine {
+    const struct onnx_node *node;
     struct onnx_value *x;
     int axis;         /* along which the numbers vary; -1: they do not */
     int64_t channels; /* numbers: the size of that axis, or 1 */
     double *scale, *shift;
 };
 
-/* Add, Sub, Mul, Div with a constant, Neg, BatchNormalization in inference; the output has x's shape, all of it is float. */
-bool affine_read(struct onnx_graph *g, const struct onnx_node *node, struct affine *a);
+/* Add, Sub, Mul, Div with a constant, Neg, BatchNormalization in inference; the output is shaped as x, all is float. Without numbers. */
+bool affine_find(const struct onnx_node *node, struct affine *a);
+/* The numbers of what was found. False: they are no finite ones, or there is no room for them. For whoever wants nothing else. */
+bool affine_take(struct onnx_graph *g, struct affine *a);
 bool affine_scales(const struct affine *a); /* some scale is not 1 */
 bool affine_shifts(const struct affine *a); /* some shift is not 0 */
 /* Both vary along the same axis, or one of them nowhere. */

@@ -37,9 +37,10 @@ static bool product_first(struct onnx_graph *g, struct onnx_node *sum, struct on
 /* A product and then a sum of numbers for the whole tensor stay what they are: no shorter form is left of them. */
 static bool merge(struct onnx_graph *g, struct onnx_node *node) {
     struct affine later, earlier, both;
-    if (!affine_read(g, node, &later) || !graph_alone(later.x)) return false;
+    if (!affine_find(node, &later) || !graph_alone(later.x)) return false;
     struct onnx_node *first = later.x->producer;
-    if (!affine_read(g, first, &earlier) || !affine_fits(&earlier, later.axis)) return false;
+    if (!affine_find(first, &earlier) || !affine_fits(&earlier, later.axis) || !affine_take(g, &later) || !affine_take(g, &earlier))
+        return false;
     compose(g, &earlier, &later, &both);
     if (!affine_write(g, node, &both)) return product_first(g, first, node, &earlier, &later, &both);
     edit_remove_node(g, first);
@@ -76,12 +77,13 @@ static struct onnx_node *source_of_channels(const struct affine *a) {
 static bool fold_before(struct onnx_graph *g, struct onnx_node *node) {
     struct affine a;
     struct linear before;
-    if (!affine_read(g, node, &a) || !linear_read(source_of_channels(&a), &before) || !linear_has_room(g, &before) ||
+    if (!affine_find(node, &a) || !linear_read(source_of_channels(&a), &before) || !linear_has_room(g, &before) ||
         !affine_fits(&a, before.out_axis) || (a.axis >= 0 && a.channels != before.out_channels))
         return false;
     bool direct = before.node == a.x->producer;
     if (!direct && before.out_axis != 1) /* words have their channels last, and a reshape may cut them up */
         return false;
+    if (!affine_take(g, &a)) return false;
     bool has_bias = affine_shifts(&a) || onnx_input(before.node, 2);
     double *bias = linear_bias(g, &before), *scale = graph_doubles(g, before.out_channels);
     for (int64_t o = 0; o < before.out_channels; o++) {
@@ -115,17 +117,17 @@ static bool sees_everything(const struct linear *l) {
  * The affine map that x comes from, with a number for each of the channels in. Between it and a matrix a picture may be flattened: every
  * channel then stands for as many columns as it has pixels.
  */
-static bool read_source(struct onnx_graph *g, const struct linear *l, struct affine *a, struct onnx_node **node, int64_t *pixels) {
+static bool find_source(const struct linear *l, struct affine *a, struct onnx_node **node, int64_t *pixels) {
     struct onnx_value *x = l->node->inputs[0];
     *pixels = 1;
     *node = graph_alone(x) ? x->producer : NULL;
-    if (affine_read(g, *node, a)) return affine_fits(a, l->in_axis);
+    if (affine_find(*node, a)) return affine_fits(a, l->in_axis);
     bool flat = graph_reshapes(*node) && l->in_axis == 1 && x->shape.rank == 2;
     struct onnx_value *picture = flat ? onnx_input(*node, 0) : NULL;
     if (!picture || picture->shape.rank < 2 || picture->shape.dims[0] != x->shape.dims[0] || !graph_alone(picture)) return false;
     for (int d = 2; d < picture->shape.rank; d++) *pixels *= picture->shape.dims[d];
     *node = picture->producer;
-    return affine_read(g, *node, a) && affine_fits(a, 1) && *pixels > 0;
+    return affine_find(*node, a) && affine_fits(a, 1) && *pixels > 0;
 }
 
 /* W (scale * x + shift) + b. */
@@ -134,9 +136,9 @@ static bool fold_after(struct onnx_graph *g, struct onnx_node *reader) {
     struct linear l;
     struct onnx_node *node;
     int64_t pixels;
-    if (!linear_read(reader, &l) || !linear_has_room(g, &l) || !read_source(g, &l, &a, &node, &pixels)) return false;
+    if (!linear_read(reader, &l) || !linear_has_room(g, &l) || !find_source(&l, &a, &node, &pixels)) return false;
+    if ((a.axis >= 0 && a.channels * pixels != l.in_channels) || !affine_take(g, &a)) return false;
     bool shifts = affine_shifts(&a);
-    if (a.axis >= 0 && a.channels * pixels != l.in_channels) return false;
     if (shifts && (!sees_everything(&l) || !linear_takes_bias(&l))) return false;
     double *bias = linear_bias(g, &l), *scale = graph_doubles(g, l.in_channels);
     for (int64_t i = 0; i < l.in_channels; i++) scale[i] = a.scale[a.axis < 0 ? 0 : i / pixels];

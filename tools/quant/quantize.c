@@ -18,7 +18,7 @@
 enum { ODD_SAMPLES = 8, ODD_TIMES = 32 };
 
 /* Each layer gets weights of its own, and many may read one constant: a small file would take gigabytes. Told before any are made. */
-enum { LEAST_WEIGHTS = 1 << 28, WEIGHTS_OF_A_NUMBER = 64 };
+enum { LEAST_WEIGHTS = 1 << 22, WEIGHTS_OF_A_NUMBER = 64 };
 
 static bool weights_fit(const struct onnx_graph *g, struct failure *failure) {
     const size_t room = onnx_room(g, LEAST_WEIGHTS, WEIGHTS_OF_A_NUMBER, SIZE_MAX);
