@@ -73,9 +73,8 @@ struct factors {
 };
 
 static struct factors find_factors(const struct morsel_product *p, const struct tile *t, uint32_t output, uint32_t k, uint32_t n) {
-    const int32_t *zero = p->weight_zero ? p->weight_zero + output : NULL;
     if (p->take_columns) p->take_columns(p, t->factors, output, k, n);
-    else take_weights(t->factors, weights_at(p, output, k), (p->taps + 3) / 4 * 4 - k, n, zero);
+    else take_weights(t->factors, weights_at(p, output, k), (p->taps + 3) / 4 * 4 - k, n, p->weight_zero ? p->weight_zero + output : NULL);
     return (struct factors){t->factors, n};
 }
 

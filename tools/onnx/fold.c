@@ -12,9 +12,7 @@ enum { MOST_FOLDED_ONCE = 64 << 20, LEAST_WORK = 1 << 21, WORK_OF_A_NUMBER = 64,
 bool onnx_spend(struct onnx_context *c, size_t elements) {
     struct onnx_memory *memory = c->graph->memory;
     const size_t room = onnx_room(c->graph, LEAST_WORK, WORK_OF_A_NUMBER, MOST_WORK);
-    if (memory->folded_work > room || elements > room - memory->folded_work) return false;
-    memory->folded_work += elements;
-    return true;
+    return onnx_pays(&memory->folded_work, elements, room);
 }
 
 struct onnx_tensor *onnx_out_constant(struct onnx_context *c, int i) {

@@ -30,6 +30,12 @@ size_t onnx_room(const struct onnx_graph *graph, size_t least, size_t each, size
     return least + each * (read < numbers ? read : numbers);
 }
 
+bool onnx_pays(size_t *taken, size_t more, size_t room) {
+    if (*taken > room || more > room - *taken) return false;
+    *taken += more;
+    return true;
+}
+
 char *onnx_text(struct onnx_graph *graph, const char *format, ...) {
     va_list list;
     va_start(list, format);

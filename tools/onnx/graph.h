@@ -210,6 +210,8 @@ bool onnx_window(const struct onnx_node *node, const struct onnx_shape *x, const
 
 /* What may be made of a file: `least`, and `each` for every number that it holds; `most` at most. */
 size_t onnx_room(const struct onnx_graph *graph, size_t least, size_t each, size_t most);
+/* Counts so many more as taken of a room. False, and none more: there is not so much left. */
+bool onnx_pays(size_t *taken, size_t more, size_t room);
 int64_t onnx_elements(const struct onnx_shape *shape); /* -1 where unknown or more than 2^40 */
 size_t onnx_type_bytes(enum onnx_type type);           /* 0 for strings and unknown */
 /* Element i of a constant of a number type, as double or int64 (floats are truncated). */

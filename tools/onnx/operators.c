@@ -272,8 +272,8 @@ const struct onnx_operator *onnx_operator_at(size_t index) {
 }
 
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node) {
-    if (!node || node->rules) return node ? node->rules : NULL;
-    return onnx_operator_find(node->domain, node->op);
+    if (!node) return NULL;
+    return node->rules ? node->rules : onnx_operator_find(node->domain, node->op);
 }
 
 bool onnx_has(const struct onnx_node *node, enum onnx_trait trait) {

@@ -7,9 +7,8 @@
 enum { LEAST_MAPPED = 12 << 20, MAPPED_OF_A_NUMBER = 16, NUMBERS_OF_A_CHANNEL = 4 };
 
 static bool make_room(struct onnx_graph *g, struct affine *a) {
-    const size_t room = onnx_room(g, LEAST_MAPPED, MAPPED_OF_A_NUMBER, SIZE_MAX), count = NUMBERS_OF_A_CHANNEL * (size_t)a->channels;
-    if (g->numbers_mapped > room || count > room - g->numbers_mapped) return false;
-    g->numbers_mapped += count;
+    const size_t room = onnx_room(g, LEAST_MAPPED, MAPPED_OF_A_NUMBER, SIZE_MAX);
+    if (!onnx_pays(&g->numbers_mapped, NUMBERS_OF_A_CHANNEL * (size_t)a->channels, room)) return false;
     a->scale = graph_doubles(g, a->channels);
     a->shift = graph_doubles(g, a->channels);
     for (int64_t c = 0; c < a->channels; c++) a->scale[c] = 1;

@@ -15,7 +15,7 @@ struct affine {
 
 /* Add, Sub, Mul, Div with a constant, Neg, BatchNormalization in inference; the output is shaped as x, all is float. Without numbers. */
 bool affine_find(const struct onnx_node *node, struct affine *a);
-/* The numbers of what was found. False: they are no finite ones, or there is no room for them. For whoever wants nothing else. */
+/* The numbers of what was found. False: they are no finite ones, or there is no room for them: asked for last. */
 bool affine_take(struct onnx_graph *g, struct affine *a);
 bool affine_scales(const struct affine *a); /* some scale is not 1 */
 bool affine_shifts(const struct affine *a); /* some shift is not 0 */

@@ -65,9 +65,7 @@ enum { LEAST_NUMBERS = 48 * 512 * 512, NUMBERS_OF_A_NUMBER = 16 };
 
 bool graph_takes_room(struct onnx_graph *g, size_t count) {
     const size_t room = onnx_room(g, LEAST_NUMBERS, NUMBERS_OF_A_NUMBER, SIZE_MAX);
-    if (g->numbers_copied > room || count > room - g->numbers_copied) return false;
-    g->numbers_copied += count;
-    return true;
+    return onnx_pays(&g->numbers_copied, count, room);
 }
 
 double *graph_doubles(struct onnx_graph *g, int64_t count) {
