@@ -342,6 +342,7 @@ static void start_job(struct job *job, const struct morsel_picture_plan *plan, c
     job->line = job->ring + plan->ring_bytes;
     job->row = job->line + plan->line_bytes;
     job->top = job->ready = 0;
+    memset(job->line, 0, plan->line_bytes); /* kernels read up to 16 bytes behind its pixels, times weights of 0 */
     if (plan->x.taps) make_columns(job);
 }
 
