@@ -438,8 +438,8 @@ static void lower_node(struct lowering *l, struct onnx_node *node) {
     else if (poisoned(l, node)) good = false;
     else {
         dynamic_settle(l, node);
-        good = shapes_fit(l, node) && room_for(l, node, table_bytes(node)) && shapes_follow(l, node) && integers_fit(l, node) &&
-               fn(l, node) && shapes_kept(l, node);
+        good = shapes_fit(l, node) && room_for(l, node, table_bytes(node)) && room_to_walk(l, node) && shapes_follow(l, node) &&
+               integers_fit(l, node) && fn(l, node) && shapes_kept(l, node);
     }
     if (!good) stand_in_outputs(l, node);
 }

@@ -52,6 +52,7 @@ struct lowering {
     size_t float_count;
     size_t table_room;         /* channels that tables by channel may yet have in all (function.c) */
     size_t memory_room;        /* bytes that the net may have taken before a node (room.c) */
+    uint64_t walked;           /* of views, by nodes so far: each counts as a byte of that room */
     struct gathered *gathered; /* meaning.c's own: what was gathered lately, for other readers */
 };
 
@@ -297,6 +298,8 @@ size_t memory_room(const struct onnx_graph *graph);
 /* Whether so many more have room; room_for(): else the node is refused. */
 bool has_room(const struct lowering *l, uint64_t bytes);
 bool room_for(struct lowering *l, struct onnx_node *node, uint64_t bytes);
+/* Takes of that room what it costs to look at the views of the node's inputs; else the node is refused. */
+bool room_to_walk(struct lowering *l, struct onnx_node *node);
 /* Whether the steps so far can become few enough for a blob; else the node is refused. */
 bool stays_short(struct lowering *l, struct onnx_node *node);
 /* Each output looks at all others and at all steps: false, with a refusal, where they are more than a blob holds. */

@@ -20,7 +20,7 @@ static bool view_strides(const struct view *v, uint32_t rank, uint32_t *step) {
     for (uint32_t i = 0; i < v->rank; i++) {
         const int32_t *t = v->table[i];
         int32_t stride = v->dims[i] > 1 ? t[1] - t[0] : 0;
-        for (uint32_t k = 0; k < v->dims[i]; k++)
+        for (uint32_t k = 0; !v->step[i] && k < v->dims[i]; k++)
             if (stride < 0 || t[k] != (int32_t)k * stride) return false;
         step[skip + i] = (uint32_t)stride;
     }

@@ -22,7 +22,7 @@ static bool lie_of(const struct view *v, uint32_t rank, struct net_buffer *buffe
     *out = (struct lie){.buffer = buffer};
     for (uint32_t i = 0; i < v->rank; i++) {
         const int32_t *t = v->table[i], stride = v->dims[i] > 1 ? t[1] - t[0] : 0;
-        for (uint32_t k = 0; k < v->dims[i]; k++)
+        for (uint32_t k = 0; !v->step[i] && k < v->dims[i]; k++)
             if (stride < 0 || t[0] < 0 || t[k] != t[0] + (int32_t)k * stride) return false;
         out->first += (uint32_t)t[0];
         out->step[rank - v->rank + i] = (uint32_t)stride;

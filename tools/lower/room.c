@@ -5,7 +5,7 @@
 /* Of networks seen, none took more than half of its room. That of a file without numbers is one for any network, and grows with the
  * largest of the arrays that a run has to hold anyway, up to a limit: shapes cost a file nothing. What comes of constants alone is not
  * held: a few nodes that each double one make any number of it. */
-enum { LEAST_MEMORY = 64 << 20, MOST_FOR_SHAPES = 1 << 30, BYTES_OF_AN_ELEMENT = 64, BYTES_OF_A_NUMBER = 64 };
+enum { LEAST_MEMORY = 64 << 20, MOST_FOR_SHAPES = 1 << 28, BYTES_OF_AN_ELEMENT = 64, BYTES_OF_A_NUMBER = 64 };
 
 /* Whether what comes into the network has a part in the node's outputs: `answer` says so, of values in front. */
 static bool has_part(const struct onnx_node *node) {
@@ -38,13 +38,21 @@ size_t memory_room(const struct onnx_graph *graph) {
 }
 
 bool has_room(const struct lowering *l, uint64_t bytes) {
-    size_t taken = l->net->taken_bytes;
+    uint64_t taken = l->net->taken_bytes + l->walked;
     return taken <= l->memory_room && bytes <= l->memory_room - taken;
 }
 
 bool room_for(struct lowering *l, struct onnx_node *node, uint64_t bytes) {
     return has_room(l, bytes) ||
            refuse(l, node, "with it, weights and tables take over %zu MB: too many for what the file holds", l->memory_room >> 20);
+}
+
+bool room_to_walk(struct lowering *l, struct onnx_node *node) {
+    for (int i = 0; i < node->input_count; i++) {
+        const struct meaning *m = node->inputs[i] ? meaning_of(l, node->inputs[i]) : NULL;
+        l->walked += m && m->buffer ? view_walk(&m->view) : 0;
+    }
+    return room_for(l, node, 0);
 }
 
 /* Steps are merged and dropped later, but not so many: a network that stays too long is told before it takes memory. */

@@ -12,6 +12,27 @@ uint32_t view_elements(const struct view *view) {
     return n;
 }
 
+uint64_t view_walk(const struct view *view) {
+    uint64_t entries = 0;
+    for (uint32_t a = 0; a < view->rank; a++) entries += view->step[a] ? 0 : view->dims[a];
+    return entries ? entries + view_elements(view) : 0;
+}
+
+/* Whether the entries of an axis are 0, step, 2 * step, ... */
+static bool has_step(const struct view *view, uint32_t axis, uint32_t step) {
+    if (view->step[axis]) return view->dims[axis] < 2 || view->step[axis] == step;
+    for (uint32_t k = 0; k < view->dims[axis]; k++)
+        if (view->table[axis][k] != (int32_t)(k * step)) return false;
+    return true;
+}
+
+/* Looks once at an axis that was made anew. */
+static void find_step(struct view *view, uint32_t axis) {
+    const int32_t step = view->dims[axis] > 1 ? view->table[axis][1] : 1;
+    view->step[axis] = 0;
+    if (step > 0 && has_step(view, axis, (uint32_t)step)) view->step[axis] = (uint32_t)step;
+}
+
 /* The axes in the order of memory, slowest first. */
 static void memory_order(enum morsel_layout layout, uint32_t rank, uint32_t *order) {
     bool last = layout == MORSEL_CHANNELS_LAST && rank >= 2;
@@ -24,6 +45,20 @@ void view_physical(enum morsel_layout layout, const struct view *view, uint32_t 
     for (uint32_t i = 0; i < view->rank; i++) dims[i] = view->dims[order[i]];
 }
 
+/* 0, step, 2 * step, ...: nobody writes to tables once they are made, and views of one network are much alike. */
+static int32_t *run_of(struct net *net, uint32_t dim, uint32_t step) {
+    enum { KEPT = sizeof net->runs.dim / sizeof *net->runs.dim };
+    struct net_runs *runs = &net->runs;
+    for (uint32_t i = 0; i < KEPT; i++)
+        if (runs->table[i] && runs->dim[i] == dim && runs->step[i] == step) return runs->table[i];
+    int32_t *table = net_alloc(net, (dim ? dim : 1) * sizeof(int32_t));
+    for (uint32_t k = 0; k < dim; k++) table[k] = (int32_t)(k * step);
+    uint32_t at = runs->next++ % KEPT;
+    runs->dim[at] = dim;
+    runs->step[at] = step;
+    return runs->table[at] = table;
+}
+
 struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank, const uint32_t *dims) {
     struct view view = {.rank = rank};
     uint32_t order[VIEW_MAX_RANK];
@@ -32,14 +67,15 @@ struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank
     uint32_t stride = 1;
     for (uint32_t i = rank; i-- > 0;) {
         uint32_t axis = order[i];
-        view.table[axis] = net_alloc(net, (dims[axis] ? dims[axis] : 1) * sizeof(int32_t));
-        for (uint32_t k = 0; k < dims[axis]; k++) view.table[axis][k] = (int32_t)(k * stride);
+        view.table[axis] = run_of(net, dims[axis], stride);
+        view.step[axis] = stride;
         stride *= dims[axis];
     }
     return view;
 }
 
 bool view_side_by_side(const struct view *view, uint32_t axis) {
+    if (view->step[axis]) return view->step[axis] == 1 && view->dims[axis] > 1;
     for (uint32_t k = 0; k < view->dims[axis]; k++)
         if (view->table[axis][k] < 0 || view->table[axis][k] != view->table[axis][0] + (int32_t)k) return false;
     return view->dims[axis] > 1;
@@ -55,17 +91,15 @@ bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t 
     uint32_t order[VIEW_MAX_RANK], stride = 1;
     memory_order(layout, view->rank, order);
     for (uint32_t i = view->rank; i-- > 0;) {
-        uint32_t axis = order[i];
-        for (uint32_t k = 0; k < view->dims[axis]; k++)
-            if (view->table[axis][k] != (int32_t)(k * stride)) return false;
-        stride *= view->dims[axis];
+        if (!has_step(view, order[i], stride)) return false;
+        stride *= view->dims[order[i]];
     }
     return stride == elements;
 }
 
 bool view_has_fill(const struct view *view) {
     for (uint32_t a = 0; a < view->rank; a++)
-        for (uint32_t k = 0; k < view->dims[a]; k++)
+        for (uint32_t k = 0; !view->step[a] && k < view->dims[a]; k++)
             if (view->table[a][k] < 0) return true;
     return false;
 }
@@ -81,8 +115,24 @@ static int32_t offset_of(const struct view *view, uint32_t index) {
     return offset;
 }
 
+/* Axes whose steps are known see each element once where they can be put in an order in which each step is the product of the dimensions
+ * inside: 1 has to be a step, and the least offset that the axes so far do not reach the next. */
+static bool steps_permute(const struct view *view, uint32_t elements) {
+    uint32_t reached = 1;
+    for (bool found = true; found && reached < elements;) {
+        found = false;
+        for (uint32_t a = 0; !found && a < view->rank; a++) {
+            found = view->dims[a] > 1 && view->step[a] == reached;
+            if (found) reached *= view->dims[a];
+        }
+    }
+    return reached == elements;
+}
+
 bool view_is_permutation(const struct view *view, uint32_t elements) {
-    if (view_elements(view) != elements || view_has_fill(view)) return false;
+    if (view_elements(view) != elements) return false;
+    if (!view_walk(view)) return steps_permute(view, elements);
+    if (view_has_fill(view)) return false;
     if (view_is_whole(view, MORSEL_ROW_MAJOR, elements) || view_is_whole(view, MORSEL_CHANNELS_LAST, elements)) return true;
     unsigned char *seen = must_calloc(elements, 1);
     bool once = true;
@@ -100,6 +150,7 @@ struct view view_transpose(const struct view *view, const uint32_t *axes) {
     for (uint32_t i = 0; i < view->rank; i++) {
         out.dims[i] = view->dims[axes[i]];
         out.table[i] = view->table[axes[i]];
+        out.step[i] = view->step[axes[i]];
     }
     return out;
 }
@@ -109,6 +160,7 @@ struct view view_pick(struct net *net, const struct view *view, uint32_t axis, u
     out.dims[axis] = count;
     out.table[axis] = net_alloc(net, (count ? count : 1) * sizeof(int32_t));
     for (uint32_t k = 0; k < count; k++) out.table[axis][k] = indices[k] < 0 ? -1 : view->table[axis][indices[k]];
+    find_step(&out, axis);
     return out;
 }
 
@@ -168,6 +220,7 @@ bool view_reshape(struct net *net, const struct view *view, uint32_t rank, const
         for (uint32_t k = 0; k < made.dims[0]; k++)
             made.table[0][k] = table[0] < 0 ? -1 : made.table[0][k] < 0 ? -1 : made.table[0][k] + table[0];
     }
+    for (uint32_t a = 0; a < rank; a++) find_step(&made, a);
     *out = made;
     return true;
 }
@@ -188,6 +241,7 @@ bool view_join(struct net *net, const struct view *const *views, uint32_t count,
     made.table[axis] = net_alloc(net, made.dims[axis] * sizeof(int32_t));
     for (uint32_t v = 0, at = 0; v < count; at += views[v++]->dims[axis])
         memcpy(made.table[axis] + at, views[v]->table[axis], views[v]->dims[axis] * sizeof(int32_t));
+    find_step(&made, axis);
     *out = made;
     return true;
 }
@@ -195,6 +249,6 @@ bool view_join(struct net *net, const struct view *const *views, uint32_t count,
 bool view_same(const struct view *a, const struct view *b) {
     if (a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims)) return false;
     for (uint32_t i = 0; i < a->rank; i++)
-        if (memcmp(a->table[i], b->table[i], a->dims[i] * sizeof(int32_t))) return false;
+        if (a->table[i] != b->table[i] && memcmp(a->table[i], b->table[i], a->dims[i] * sizeof(int32_t))) return false;
     return true;
 }

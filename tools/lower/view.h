@@ -13,6 +13,7 @@
 struct view {
     uint32_t rank, dims[VIEW_MAX_RANK];
     int32_t *table[VIEW_MAX_RANK];
+    uint32_t step[VIEW_MAX_RANK]; /* not 0: the entries of the axis are 0, step, 2 * step, ..., and need no walk; 0: not known to be */
 };
 
 /* The view of a whole buffer whose logical dimensions are given: row-major, or for CHANNELS_LAST with axis 1 moved to the end. */
@@ -42,6 +43,8 @@ bool view_reshape(struct net *net, const struct view *view, uint32_t rank, const
 bool view_join(struct net *net, const struct view *const *views, uint32_t count, uint32_t axis, struct view *out);
 
 uint32_t view_elements(const struct view *view);
+/* How many entries and elements have to be walked to tell how the view lies: 0 where the step of each axis is known. */
+uint64_t view_walk(const struct view *view);
 bool view_same(const struct view *a, const struct view *b);
 
 #endif

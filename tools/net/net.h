@@ -106,8 +106,13 @@ struct net {
     uint32_t arena_bytes, group_count;
     uint32_t fast_bytes; /* at the end of the arena */
     struct morsel_blob_group *groups;
-    uint64_t looks;      /* at steps, to find the groups: the work, for a test */
-    size_t taken_bytes;  /* of net_alloc(), in all */
+    uint64_t looks;     /* at steps, to find the groups: the work, for a test */
+    size_t taken_bytes; /* of net_alloc(), in all */
+    /* Tables that views made lately (lower/view.c); `next` counts them. */
+    struct net_runs {
+        uint32_t next, dim[16], step[16];
+        int32_t *table[16];
+    } runs;
     struct arena memory; /* holds the net as well */
 };
 

@@ -11,6 +11,7 @@
 #define MOST 20000
 
 static uint64_t seed;
+static unsigned permutations; /* that steps alone told */
 
 static uint32_t below(uint32_t n) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -39,8 +40,33 @@ static uint32_t join_index(const struct array *a, const uint32_t *index) {
     return i;
 }
 
+/* A step that is said to be known is one, and what is told by steps alone is what the offsets say. */
+static void expect_steps(const struct array *a, const struct view *v) {
+    static uint8_t seen[MOST];
+    bool once = true, fill = false, whole = true, known = true;
+    const uint32_t n = elements(a);
+    for (uint32_t k = 0; k < v->rank; k++) {
+        known = known && v->step[k];
+        for (uint32_t i = 0; v->step[k] && i < v->dims[k]; i++) assert_int_equal(v->table[k][i], i * v->step[k]);
+    }
+    assert_int_equal(view_walk(v) == 0, known);
+    memset(seen, 0, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t at = a->at[i];
+        fill = fill || at < 0;
+        whole = whole && at == (int32_t)i;
+        once = once && at >= 0 && (uint32_t)at < n && !seen[at];
+        if (at >= 0 && (uint32_t)at < n) seen[at] = 1;
+    }
+    assert_int_equal(view_has_fill(v), fill);
+    assert_int_equal(view_is_whole(v, MORSEL_ROW_MAJOR, n), whole);
+    assert_int_equal(view_is_permutation(v, n), once);
+    permutations += once && !whole && known;
+}
+
 static void expect_same(const struct array *a, const struct view *v) {
     assert_int_equal(a->rank, v->rank);
+    expect_steps(a, v);
     for (uint32_t i = 0; i < elements(a); i++) {
         uint32_t index[VIEW_MAX_RANK] = {0};
         int32_t sum = 0;
@@ -129,7 +155,7 @@ static void random_chains_match_moved_arrays(void **state) {
         net_free(net);
         seed = round + 1;
     }
-    assert_true(reshaped > 300); /* or the test would say little of reshapes */
+    assert_true(reshaped > 300 && permutations > 100); /* or the test would say little of them */
 }
 
 static void channels_last_is_recognized(void **state) {
