@@ -14,7 +14,7 @@
 
 /* Weights are packed for each node that reads them, and one constant may have many readers: room follows from the numbers in the file. Of
  * networks seen, none took more than a quarter of it. */
-enum { LEAST_ROOM = 1 << 28, BYTES_OF_A_NUMBER = 64 };
+enum { LEAST_ROOM = 1 << 26, BYTES_OF_A_NUMBER = 64 };
 
 static size_t room_of(const struct onnx_graph *graph) {
     return onnx_room(graph, LEAST_ROOM, BYTES_OF_A_NUMBER, SIZE_MAX);

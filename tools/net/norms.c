@@ -101,19 +101,21 @@ static bool find_quotient(const struct net_uses *u, struct norm *n, const struct
     return x && x == div->inputs[0] && repeats(div, 1, n->count, true) && find_x(u, n, x);
 }
 
-static bool all_finite(const float *numbers, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        if (!isfinite(numbers[i])) return false;
-    return true;
-}
-
 /* The constant operand of a factor or a term, which may be in a record; its other operand goes to *x. NULL: it has none. */
 static const struct net_buffer *list_of(const struct net_step *step, struct net_buffer **x, uint32_t *k) {
     *k = step->inputs[0]->constant ? 0 : 1;
     *x = step->inputs[1 - *k];
     const struct net_buffer *list = step->inputs[*k];
-    if (!list->constant || list->type != MORSEL_FLOAT32 || !is_whole(step, 1 - *k)) return NULL;
-    return all_finite(list->constant, net_elements(list)) ? list : NULL;
+    return list->constant && list->type == MORSEL_FLOAT32 && is_whole(step, 1 - *k) ? list : NULL;
+}
+
+/* Whether operand k has a finite number for each element of a line. */
+static bool fits_lines(const struct net_step *step, uint32_t k, uint32_t count) {
+    const float *numbers = step->inputs[k]->constant;
+    if (!repeats(step, k, count, false)) return false;
+    for (uint32_t i = 0; i < net_elements(step->inputs[k]); i++)
+        if (!isfinite(numbers[i])) return false;
+    return true;
 }
 
 /* From its last step backwards: a term, a factor, the quotient. */
@@ -130,8 +132,8 @@ static bool find_norm(const struct net_uses *u, struct norm *n, const struct net
     if (factor && !factors) return false;
     if (factor) div = binary_of(u, x, MORSEL_BINARY_DIV, 1);
     if (!div || !find_quotient(u, n, div)) return false;
-    if (terms && !repeats(term, in_term, n->count, false)) return false;
-    if (factors && !repeats(factor, in_factor, n->count, false)) return false;
+    if (terms && !fits_lines(term, in_term, n->count)) return false;
+    if (factors && !fits_lines(factor, in_factor, n->count)) return false;
     n->term = terms ? terms->constant : NULL;
     n->factor = factors ? factors->constant : NULL;
     return true;

@@ -25,7 +25,7 @@ struct onnx_tensor *onnx_out_constant(struct onnx_context *c, int i) {
     if (bytes > MOST_FOLDED_BYTES - memory->folded_bytes || !onnx_spend(c, (size_t)count)) return NULL;
     memory->folded_bytes += bytes;
     struct onnx_tensor *tensor = onnx_alloc(c->graph, sizeof *tensor);
-    *tensor = (struct onnx_tensor){value->type, value->shape, (size_t)count, onnx_alloc(c->graph, bytes), 0};
+    *tensor = (struct onnx_tensor){value->type, value->shape, (size_t)count, onnx_alloc(c->graph, bytes), 0, 0};
     value->constant = tensor;
     return tensor;
 }

@@ -45,7 +45,9 @@ struct onnx_tensor {
     struct onnx_shape shape;
     size_t count;
     void *data;
-    signed char alike; /* whether all elements are the same bytes: 1 yes, -1 no, 0 nobody asked; of what is written no more */
+    /* Of what is written no more: 1 yes, -1 no, 0 nobody asked. Large constants have many readers. */
+    signed char alike; /* whether all elements are the same bytes */
+    signed char mask;  /* whether it is an attention mask, as quant/insert/masks.c says */
 };
 
 struct onnx_node;

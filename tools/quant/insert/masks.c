@@ -10,14 +10,21 @@
 /* Far below any score, and still within what half floats hold, for which many masks are made. */
 #define FAR_BELOW (-1000.0)
 
-static bool is_mask(const struct onnx_tensor *t) {
+static bool has_both(const struct onnx_tensor *t) {
     double least = 0, largest = FAR_BELOW;
-    for (size_t i = 0; t && t->type == ONNX_FLOAT && i < t->count; i++) {
+    for (size_t i = 0; i < t->count; i++) {
         double number = onnx_number(t, i);
         least = number < least ? number : least;
         largest = number > largest ? number : largest;
     }
     return least <= FAR_BELOW && largest > FAR_BELOW / 2;
+}
+
+static bool is_mask(const struct onnx_tensor *t) {
+    if (!t || t->type != ONNX_FLOAT) return false;
+    signed char *mask = (signed char *)&t->mask;
+    if (!*mask) *mask = has_both(t) ? 1 : -1;
+    return *mask > 0;
 }
 
 bool place_masks_sum(const struct onnx_node *node) {
