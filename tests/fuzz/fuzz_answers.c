@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One blob, one answer: blobs damaged field by field, made honest (sums, padding, proofs, checksum) and opened. What opens is run with
- * every set of kernels that this CPU has, plain C among them, in 1, 2, 3 and 8 tasks: the bytes of the outputs are the same. Links the
- * library, the tool's files and tests/unit/support.
+ * every set of kernels that this CPU has, plain C among them, in 1, 2, 3, 8 and now and then another number of tasks, in arenas that fit
+ * and in longer ones: the bytes of the outputs are the same. So are those of each variant by itself. Links the library, the tool's files
+ * and tests/unit/support.
  *
  *     fuzz_answers [--runs N] [--seconds N] [--seed N] [BLOB...]        (driver.c has the rest of the command line)
  *
@@ -22,6 +23,7 @@ enum { ARENA_MOST = 1 << 20, WORK_MOST = 1 << 18, GUARD = 4096, NOBODYS = 0x55, 
 
 static unsigned long long honest, lying; /* blobs that were run */
 static unsigned long long parted;        /* runs in two blocks */
+static unsigned long long variants;      /* of these blobs, beside the first */
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     return seed_any_blob(seed, bytes, capacity);
@@ -36,8 +38,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigne
 }
 
 int fuzz_report(unsigned long long runs) {
-    printf("   %llu honest blobs and %llu others were run; in two blocks %llu times\n", honest, lying, parted);
-    return runs < 1000 || (honest > runs / 20 && lying && parted);
+    printf("   %llu honest blobs and %llu others were run; in two blocks %llu times; %llu variants\n", honest, lying, parted, variants);
+    return runs < 1000 || (honest > runs / 20 && lying && parted && variants);
 }
 
 /* --- The arena between two guards ------------------------------------------------------------------------------------ */
@@ -127,14 +129,15 @@ static void check_fast(const struct morsel_options *options) {
     abort();
 }
 
-/* `turns`: NULL, or counts those of a watched run. */
-static void run(struct answer *answer, const struct morsel_model *model, uint32_t cpu, uint32_t tasks, uint64_t *turns) {
+/* The arena is `longer` than the plan says, where that has room. `turns`: NULL, or counts those of a watched run. */
+static void run(struct answer *answer, const struct morsel_model *model, uint32_t cpu, uint32_t tasks, uint32_t longer, uint64_t *turns) {
     struct morsel_options options = {.size = sizeof options, .cpu_mask = cpu, .tasks = tasks, .parallel_for = backwards};
     struct morsel_session session;
     uint32_t bytes = morsel_arena_bytes_for(model, tasks);
     if (!bytes || bytes > ARENA_MOST) bytes = morsel_arena_bytes(model);
     lend_fast(&options, morsel_arena_fast_bytes(model));
     bytes -= (uint32_t)options.fast_bytes;
+    bytes += longer <= ARENA_MOST - bytes ? longer : 0;
     guard(bytes);
     if (morsel_session_open(&session, model, arena, bytes, &options)) abort();
     if (turns && morsel_session_watch(&session, count_turn, turns)) abort();
@@ -164,20 +167,33 @@ static uint32_t list_caps(uint32_t caps[CAPS]) {
 }
 
 static void run_all(const struct morsel_model *model, int compare) {
-    static const uint32_t tasks[] = {1, 2, 3, 8};
     static struct answer first, other;
     uint32_t caps[CAPS], count = list_caps(caps);
     uint64_t turns = 0;
-    run(&first, model, MORSEL_CPU_C, 1, &turns);
+    run(&first, model, MORSEL_CPU_C, 1, 0, &turns);
     if (turns > morsel_work(model)) {
         fprintf(stderr, "%llu turns, beyond what morsel_work() says\n", (unsigned long long)turns);
         abort();
     }
-    for (uint32_t c = 0; c < count; c++)
-        for (uint32_t t = 0; t < 4; t++) {
-            run(&other, model, caps[c], tasks[t], NULL);
+    for (uint32_t c = 0; c < count; c++) {
+        const uint32_t tasks[] = {1, 2, 3, 8, 4 + (c + first.bytes) % 4};
+        for (uint32_t t = 0; t < sizeof tasks / sizeof *tasks; t++) {
+            const uint32_t longer = (c + t) % 2 ? 64 + first.bytes * (c + t) % 100000 : 0;
+            run(&other, model, caps[c], tasks[t], longer, NULL);
             if (compare) same(&first, &other, caps[c], tasks[t]);
         }
+    }
+}
+
+/* Gives the work that is left for others. */
+static uint64_t run_within(const struct morsel_model *model, int honest_one, uint64_t most) {
+    const uint64_t work = morsel_work(model);
+    if (!work || work > most || morsel_arena_bytes(model) > ARENA_MOST) return most;
+    fuzz_taken++;
+    honest += honest_one != 0;
+    lying += !honest_one;
+    run_all(model, honest_one);
+    return most - work;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
@@ -187,11 +203,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (size) memcpy(blob, bytes, size);
     int whole = !morsel_open(&model, blob, size, 0);
     if (!whole && morsel_open(&model, blob, size, MORSEL_SKIP_CHECKSUM)) morsel_open(&model, NULL, 0, 0); /* leaves it closed */
-    if (morsel_work(&model) && morsel_work(&model) <= WORK_MOST && morsel_arena_bytes(&model) <= ARENA_MOST) {
-        fuzz_taken++;
-        honest += whole;
-        lying += !whole;
-        run_all(&model, whole);
+    uint64_t left = run_within(&model, whole, WORK_MOST);
+    for (uint32_t i = 1; i < morsel_variant_count(&model); i++) {
+        struct morsel_model variant;
+        if (morsel_open_variant(&variant, &model, i, whole ? 0 : MORSEL_SKIP_CHECKSUM)) continue;
+        uint64_t before = left;
+        left = run_within(&variant, whole, left);
+        variants += left < before;
     }
     free(blob);
     return 0;
