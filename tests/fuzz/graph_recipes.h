@@ -169,6 +169,9 @@ static const char *const graph_recipes[] = {
     "Constant value_float~0.5;Add ^ x",
     "Shape x;ConstantOfShape x;Add ^ x",
     "ConstantOfShape $1,C,1,1;Add ^ x",
+    /* much of few bytes, which has more than one reader */
+    "ConstantOfShape $1,1,1,400000;Softplus x;Mul x x;ReduceSum x $3;Add ^ x",
+    "ReduceMean x keepdims:0;Expand x $400000;Slice x $-1 $-900000 $0 $-1;Tanh x;Add x x;ReduceMean x keepdims:0;Add ^ x",
     "Range !0 !W !1;Cast x to:1;Add ^ x",
     "Range #0 #2 #0.5;ReduceMax x keepdims:0;Mul ^ x",
     "Shape x;Expand #0.5 x;Add ^ x",
