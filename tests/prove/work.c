@@ -43,8 +43,9 @@ void prove_windows(uint32_t taps, uint32_t depth, uint32_t each, uint32_t groups
     wide pixels = (wide)y.dims[0] * y.dims[1] * y.dims[2];
     if (depth) prove_assert(pixels * taps * depth >= pixels * taps); /* so that the products below are seen to grow */
     if (each) prove_assert(pixels * taps * depth * each >= pixels * taps * depth);
-    uint64_t work = windows(&w, taps, depth, each, groups);
-    prove_assert((work == UINT64_MAX) | (work >= pixels * taps) | !depth | !each | !groups);
+    uint64_t products = morsel_times(product4(y.dims[0] * y.dims[1] * y.dims[2], taps, depth, each), groups);
+    prove_assert((products == UINT64_MAX) | (products >= pixels * taps) | !depth | !each | !groups);
+    prove_assert(windows(&w, taps, depth, each, groups) >= products);
 }
 
 /* A group's turns; a step's scratch, output and inputs. */
