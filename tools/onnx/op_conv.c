@@ -29,7 +29,7 @@ static bool infer_conv(struct onnx_context *c, int x_input, int w_input, int bia
 }
 
 bool onnx_infer_conv(struct onnx_context *c) {
-    return infer_conv(c, 0, 1, 2);
+    return onnx_takes_numbers(c) && infer_conv(c, 0, 1, 2);
 }
 
 bool onnx_infer_conv_integer(struct onnx_context *c) {
@@ -55,6 +55,7 @@ bool onnx_infer_conv_transpose(struct onnx_context *c) {
     int64_t strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, extra[3] = {0}, pads[6] = {0};
     int64_t given[3] = {0};
     int rank = x->rank - 2;
+    if (!onnx_takes_numbers(c)) return false;
     if (rank < 1 || rank > 3 || x->rank != w->rank || x->dims[1] != w->dims[0] || group < 1 || group > INT32_MAX || w->dims[1] > INT32_MAX)
         return onnx_bad(c, "input and weights do not fit");
     if (!read_list(c, "strides", rank, 1, strides) || !read_list(c, "dilations", rank, 1, dilations) ||

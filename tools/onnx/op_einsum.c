@@ -88,6 +88,7 @@ bool onnx_infer_einsum(struct onnx_context *c) {
     struct onnx_shape y = {.rank = 0};
     int64_t dims[128];
     const char *why;
+    if (!onnx_takes_numbers(c)) return false;
     if (!onnx_einsum_read(c->node, &e, &why)) return onnx_bad(c, "%s", why);
     for (int i = 0; i < 128; i++) dims[i] = -1;
     for (int i = 0; i < e.operands; i++) {

@@ -3,16 +3,23 @@
 #include "tools/onnx/operator.h"
 #include <string.h>
 
-/* Of functions conditions have Not alone. One that gave its own type to others would make floats of them where it became a float. */
-static bool takes_type(struct onnx_context *c) {
-    const struct onnx_operator *op = onnx_operator_of(c->node);
-    const bool numbers = op->function ? op->function != &onnx_not : op->infer == onnx_infer_axis_same;
-    if (c->node->inputs[0]->type != ONNX_BOOL || !numbers) return true;
-    return onnx_bad(c, "its inputs are truth values, where it computes with numbers");
+bool onnx_takes_numbers(struct onnx_context *c) {
+    return c->node->inputs[0]->type != ONNX_BOOL || onnx_bad(c, "its inputs are truth values, where it computes with numbers");
 }
 
+/* Of functions truth values have Not alone. */
 bool onnx_infer_same(struct onnx_context *c) {
-    return takes_type(c) && onnx_out(c, 0, onnx_in(c, 0));
+    const struct onnx_operator *op = onnx_operator_of(c->node);
+    return (!op->function || op->function == &onnx_not || onnx_takes_numbers(c)) && onnx_out(c, 0, onnx_in(c, 0));
+}
+
+bool onnx_infer_numbers(struct onnx_context *c) {
+    return onnx_takes_numbers(c) && onnx_out(c, 0, onnx_in(c, 0));
+}
+
+/* An exponent may be of another type. */
+bool onnx_infer_power(struct onnx_context *c) {
+    return onnx_takes_numbers(c) && onnx_infer_broadcast_all(c);
 }
 
 /* All inputs broadcast together. */
@@ -34,8 +41,7 @@ bool onnx_infer_where(struct onnx_context *c) {
 
 /* The same, of one type; who gives numbers takes numbers. */
 bool onnx_infer_arithmetic(struct onnx_context *c) {
-    if (c->node->inputs[0]->type == ONNX_BOOL && onnx_operator_of(c->node)->type == 0)
-        return onnx_bad(c, "its inputs are truth values, where it computes with numbers");
+    if (onnx_operator_of(c->node)->type == 0 && !onnx_takes_numbers(c)) return false;
     for (int i = 1; i < c->node->input_count; i++)
         if (c->node->inputs[i] && c->node->inputs[i]->type != c->node->inputs[0]->type)
             return onnx_bad(c, "its inputs have different types");
@@ -58,6 +64,7 @@ bool onnx_infer_qlinear_where(struct onnx_context *c) {
 bool onnx_infer_prelu(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     struct onnx_shape y;
+    if (!onnx_takes_numbers(c)) return false;
     if (!onnx_broadcast(c, x, onnx_in(c, 1), &y)) return false;
     if (!onnx_same_shape(x, &y)) return onnx_bad(c, "the slope does not broadcast to the input");
     return onnx_out(c, 0, x);
@@ -70,7 +77,7 @@ bool onnx_infer_axis_same(struct onnx_context *c) {
     /* Before opset 13 the axis splits the dimensions in two halves, one of which may be empty. */
     if (axis < -(int64_t)x->rank || axis >= x->rank + (flattens ? 1 : 0))
         if (x->rank) return onnx_bad(c, "axis %lld does not exist in %d dimensions", (long long)axis, x->rank);
-    return takes_type(c) && onnx_out(c, 0, x);
+    return onnx_takes_numbers(c) && onnx_out(c, 0, x);
 }
 
 bool onnx_infer_dropout(struct onnx_context *c) {

@@ -21,7 +21,7 @@ bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, c
 }
 
 bool onnx_infer_matmul(struct onnx_context *c) {
-    return onnx_infer_product(c, onnx_in(c, 0), onnx_in(c, 1));
+    return onnx_takes_numbers(c) && onnx_infer_product(c, onnx_in(c, 0), onnx_in(c, 1));
 }
 
 bool onnx_infer_qlinear_matmul(struct onnx_context *c) {
@@ -41,7 +41,7 @@ static bool gemm(struct onnx_context *c, const struct onnx_shape *a, const struc
 }
 
 bool onnx_infer_gemm(struct onnx_context *c) {
-    return gemm(c, onnx_in(c, 0), onnx_in(c, 1), 2);
+    return onnx_takes_numbers(c) && gemm(c, onnx_in(c, 0), onnx_in(c, 1), 2);
 }
 
 bool onnx_infer_qgemm(struct onnx_context *c) {

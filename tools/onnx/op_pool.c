@@ -30,7 +30,7 @@ static bool pool(struct onnx_context *c, const struct onnx_shape *x, struct onnx
 bool onnx_infer_pool(struct onnx_context *c) {
     struct onnx_shape y;
     onnx_out_type(c, 1, ONNX_INT64);
-    return pool(c, onnx_in(c, 0), &y) && onnx_out(c, 0, &y) && onnx_out(c, 1, &y);
+    return onnx_takes_numbers(c) && pool(c, onnx_in(c, 0), &y) && onnx_out(c, 0, &y) && onnx_out(c, 1, &y);
 }
 
 bool onnx_infer_qlinear_pool(struct onnx_context *c) {
@@ -54,7 +54,7 @@ static bool global_pool(struct onnx_context *c, bool last) {
 }
 
 bool onnx_infer_global_pool(struct onnx_context *c) {
-    return global_pool(c, false);
+    return onnx_takes_numbers(c) && global_pool(c, false);
 }
 
 bool onnx_infer_qlinear_global_pool(struct onnx_context *c) {

@@ -22,8 +22,12 @@ static bool reduce(struct onnx_context *c, const bool *reduced) {
     return onnx_out(c, 0, &y);
 }
 
+/* Of truth values there are maxima and minima, from opset 20 on. */
 bool onnx_infer_reduce(struct onnx_context *c) {
+    const char *op = c->node->op;
+    const bool truths = c->node->opset >= 20 && (!strcmp(op, "ReduceMax") || !strcmp(op, "ReduceMin"));
     bool reduced[ONNX_MAX_RANK];
+    if (!truths && !onnx_takes_numbers(c)) return false;
     int known = reduced_axes(c, reduced);
     return known == 1 ? reduce(c, reduced) : known == 0;
 }
@@ -36,7 +40,7 @@ bool onnx_infer_qlinear_reduce(struct onnx_context *c) {
 bool onnx_infer_arg(struct onnx_context *c) {
     bool reduced[ONNX_MAX_RANK] = {false};
     int axis;
-    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), onnx_in(c, 0)->rank, &axis)) return false;
+    if (!onnx_takes_numbers(c) || !onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), onnx_in(c, 0)->rank, &axis)) return false;
     reduced[axis] = true;
     return reduce(c, reduced);
 }
@@ -47,7 +51,7 @@ bool onnx_infer_topk(struct onnx_context *c) {
     const struct onnx_tensor *k = c->node->opset < 10 ? NULL : onnx_input_constant(c->node, 1);
     int axis;
     onnx_out_type(c, 1, ONNX_INT64);
-    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), y.rank, &axis)) return false;
+    if (!onnx_takes_numbers(c) || !onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), y.rank, &axis)) return false;
     if (c->node->opset >= 10 && !k) return true;
     if (k && (k->type != ONNX_INT64 || k->count != 1)) return onnx_bad(c, "its second input is not one int64");
     const int64_t count = k ? onnx_integer(k, 0) : onnx_attribute_int(c->node, "k", 0);
