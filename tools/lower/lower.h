@@ -52,7 +52,7 @@ struct lowering {
     size_t float_count;
     size_t table_room;         /* channels that tables by channel may yet have in all (function.c) */
     size_t memory_room;        /* bytes that the net may have taken before a node (room.c) */
-    uint64_t walked;           /* of views, by nodes so far: each counts as a byte of that room */
+    uint64_t walked;           /* of views, by nodes so far: each entry counts as some bytes of that room */
     struct gathered *gathered; /* meaning.c's own: what was gathered lately, for other readers */
 };
 

@@ -108,11 +108,10 @@ static int32_t entry_of(const struct axis *a, uint32_t i) {
 
 /* Axes b inside a form one straight run: entry (i, k) is base + (i * b->dim + k) * step, and nothing is fill. */
 static bool straight(const struct axis *a, const struct axis *b, int32_t *step) {
-    const int32_t *from = b->table;
-    *step = b->dim > 1 ? from[1] - from[0] : 1;
-    if (from[0] != 0 || *step <= 0) return false;
-    for (uint32_t k = 0; k < b->dim; k++)
-        if (from[k] != (int64_t)k * *step) return false;
+    *step = b->dim > 1 ? entry_of(b, 1) - entry_of(b, 0) : 1;
+    if (entry_of(b, 0) != 0 || *step <= 0) return false;
+    for (uint32_t k = 0; b->table && k < b->dim; k++)
+        if (b->table[k] != (int64_t)k * *step) return false;
     if (!a->table) return a->dim == 1 || (uint32_t)a->step == b->dim * (uint32_t)*step;
     for (uint32_t i = 0; i < a->dim; i++)
         if (a->table[i] < 0 || a->table[i] != a->table[0] + (int64_t)i * b->dim * *step) return false;
@@ -121,16 +120,17 @@ static bool straight(const struct axis *a, const struct axis *b, int32_t *step) 
 
 /* Short stretches of the last axis and the axis around them are one line, which kernels take in pieces of 16. */
 static bool short_stretch(const struct axis *b, uint32_t outer) {
+    if (b->dim < 2 || b->dim >= 16 || (uint64_t)b->dim * outer > AXIS_MOST_STRAIGHT) return false;
     for (uint32_t k = 0; k < b->dim; k++)
-        if (b->table[k] != (int32_t)k) return false;
-    return b->dim > 1 && b->dim < 16 && b->dim * outer <= AXIS_MOST_STRAIGHT;
+        if (entry_of(b, k) != (int32_t)k) return false;
+    return true;
 }
 
 /* Axis b inside a as one; what is fill stays so. */
 static struct axis joined(struct arena *scratch, const struct axis *a, const struct axis *b) {
     int32_t *table = arena_alloc(scratch, (size_t)a->dim * b->dim * sizeof *table), *at = table;
     for (uint32_t i = 0; i < a->dim; i++)
-        for (uint32_t k = 0; k < b->dim; k++) *at++ = entry_of(a, i) < 0 ? -1 : entry_of(a, i) + b->table[k];
+        for (uint32_t k = 0; k < b->dim; k++) *at++ = entry_of(a, i) < 0 ? -1 : entry_of(a, i) + entry_of(b, k);
     return (struct axis){.dim = a->dim * b->dim, .table = table};
 }
 
@@ -140,10 +140,11 @@ static uint32_t gather_axes(struct arena *scratch, const struct view *view, enum
     bool last = layout == MORSEL_CHANNELS_LAST && view->rank >= 2;
     for (uint32_t i = 0; i < view->rank; i++) order[i] = !last || i == 0 ? i : i == view->rank - 1 ? 1 : i + 1;
     for (uint32_t i = 0; i < view->rank; i++) {
-        const struct axis axis = {.dim = view->dims[order[i]], .table = view->table[order[i]]};
+        const uint32_t at = order[i], known = view->step[at];
+        const struct axis axis = {.dim = view->dims[at], .table = known ? NULL : view->table[at], .step = (int32_t)known};
         struct axis *outer = rank ? &axes[rank - 1] : NULL;
         int32_t step;
-        if (axis.dim == 1 && axis.table[0] == 0 && view->rank > 1) continue;
+        if (axis.dim == 1 && entry_of(&axis, 0) == 0 && view->rank > 1) continue;
         if (i + 1 == view->rank && short_stretch(&axis, outer ? outer->dim : 1) && outer) *outer = joined(scratch, outer, &axis);
         else if (outer && straight(outer, &axis, &step))
             *outer = (struct axis){.dim = outer->dim * axis.dim, .first = entry_of(outer, 0), .step = step};

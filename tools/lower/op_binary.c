@@ -221,6 +221,7 @@ const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx
     if (!m || !m->quantized) return NULL;
     struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
     *made = *t;
+    made->alike = made->mask = 0;
     made->type = ONNX_FLOAT;
     made->data = net_alloc(l->net, t->count * sizeof(float));
     size_t inner = 1;

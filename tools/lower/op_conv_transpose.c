@@ -59,6 +59,7 @@ static struct onnx_tensor *turned(struct lowering *l, const struct onnx_tensor *
     size_t inputs = (size_t)(t->shape.dims[0] / groups), outputs = (size_t)t->shape.dims[1];
     for (int i = 2; i < t->shape.rank; i++) taps *= (size_t)t->shape.dims[i];
     *made = *t;
+    made->alike = made->mask = 0;
     made->shape.dims[0] = (int64_t)outputs * groups;
     made->shape.dims[1] = (int64_t)inputs;
     made->data = net_alloc(l->net, t->count * size + 1);
@@ -77,6 +78,7 @@ static const struct onnx_tensor *repeated(struct lowering *l, const struct onnx_
     struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
     size_t bytes = t->count * onnx_type_bytes(t->type);
     *made = *t;
+    made->alike = made->mask = 0;
     made->count *= (size_t)times;
     made->shape = (struct onnx_shape){1, {(int64_t)made->count}};
     made->data = net_alloc(l->net, bytes * (size_t)times);
@@ -133,6 +135,7 @@ static struct onnx_tensor *by_taps(struct lowering *l, const struct onnx_tensor 
     struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
     size_t size = onnx_type_bytes(t->type), taps = 1, inputs = (size_t)t->shape.dims[0], outputs = (size_t)t->shape.dims[1];
     *made = *t;
+    made->alike = made->mask = 0;
     for (int i = 2; i < t->shape.rank; i++) {
         taps *= (size_t)t->shape.dims[i];
         made->shape.dims[i] = 1;

@@ -9,9 +9,9 @@
 bool product_fold_order(struct lowering *l, const struct meaning *m, struct weights *w) {
     const struct view *v = &m->view;
     uint32_t k = w->inputs, elements = net_elements(m->buffer);
-    if (v->rank != 2 || v->dims[1] != k || elements != v->dims[0] * k || !view_is_permutation(v, elements)) return false;
-    for (uint32_t i = 0; i < v->dims[0]; i++)
-        if (v->table[0][i] != (int32_t)(i * k)) return false;
+    if (v->rank != 2 || v->dims[1] != k || elements != v->dims[0] * k || !view_has_step(v, 0, k)) return false;
+    if (view_has_step(v, 1, 1)) return true;
+    if (!view_is_permutation(v, elements) || !has_room(l, (uint64_t)w->outputs * k)) return false;
     int8_t *ordered = net_alloc(l->net, (size_t)w->outputs * k);
     for (uint32_t o = 0; o < w->outputs; o++)
         for (uint32_t i = 0; i < k; i++) ordered[(size_t)o * k + (uint32_t)v->table[1][i]] = w->values[(size_t)o * k + i];

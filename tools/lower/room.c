@@ -6,6 +6,7 @@
  * largest of the arrays that a run has to hold anyway, up to a limit: shapes cost a file nothing. What comes of constants alone is not
  * held: a few nodes that each double one make any number of it. */
 enum { LEAST_MEMORY = 64 << 20, MOST_FOR_SHAPES = 1 << 28, BYTES_OF_AN_ELEMENT = 64, BYTES_OF_A_NUMBER = 64 };
+enum { BYTES_OF_A_WALK = 4 }; /* which is over some eight times, for as long as it takes to write as many bytes */
 
 /* Whether what comes into the network has a part in the node's outputs: `answer` says so, of values in front. */
 static bool has_part(const struct onnx_node *node) {
@@ -50,7 +51,7 @@ bool room_for(struct lowering *l, struct onnx_node *node, uint64_t bytes) {
 bool room_to_walk(struct lowering *l, struct onnx_node *node) {
     for (int i = 0; i < node->input_count; i++) {
         const struct meaning *m = node->inputs[i] ? meaning_of(l, node->inputs[i]) : NULL;
-        l->walked += m && m->buffer ? view_walk(&m->view) : 0;
+        l->walked += m && m->buffer ? BYTES_OF_A_WALK * view_walk(&m->view) : 0;
     }
     return room_for(l, node, 0);
 }

@@ -15,11 +15,10 @@ uint32_t view_elements(const struct view *view) {
 uint64_t view_walk(const struct view *view) {
     uint64_t entries = 0;
     for (uint32_t a = 0; a < view->rank; a++) entries += view->step[a] ? 0 : view->dims[a];
-    return entries ? entries + view_elements(view) : 0;
+    return entries;
 }
 
-/* Whether the entries of an axis are 0, step, 2 * step, ... */
-static bool has_step(const struct view *view, uint32_t axis, uint32_t step) {
+bool view_has_step(const struct view *view, uint32_t axis, uint32_t step) {
     if (view->step[axis]) return view->dims[axis] < 2 || view->step[axis] == step;
     for (uint32_t k = 0; k < view->dims[axis]; k++)
         if (view->table[axis][k] != (int32_t)(k * step)) return false;
@@ -30,7 +29,7 @@ static bool has_step(const struct view *view, uint32_t axis, uint32_t step) {
 static void find_step(struct view *view, uint32_t axis) {
     const int32_t step = view->dims[axis] > 1 ? view->table[axis][1] : 1;
     view->step[axis] = 0;
-    if (step > 0 && has_step(view, axis, (uint32_t)step)) view->step[axis] = (uint32_t)step;
+    if (step > 0 && view_has_step(view, axis, (uint32_t)step)) view->step[axis] = (uint32_t)step;
 }
 
 /* The axes in the order of memory, slowest first. */
@@ -91,7 +90,7 @@ bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t 
     uint32_t order[VIEW_MAX_RANK], stride = 1;
     memory_order(layout, view->rank, order);
     for (uint32_t i = view->rank; i-- > 0;) {
-        if (!has_step(view, order[i], stride)) return false;
+        if (!view_has_step(view, order[i], stride)) return false;
         stride *= view->dims[order[i]];
     }
     return stride == elements;
@@ -104,45 +103,90 @@ bool view_has_fill(const struct view *view) {
     return false;
 }
 
-static int32_t offset_of(const struct view *view, uint32_t index) {
-    int32_t offset = 0;
-    for (uint32_t a = view->rank; a-- > 0;) {
-        int32_t part = view->table[a][index % view->dims[a]];
-        index /= view->dims[a];
-        if (part < 0) return -1;
-        offset += part;
-    }
-    return offset;
+/* Runs of entries that are one step apart: an axis is their sum. */
+struct runs {
+    uint32_t count, dim[VIEW_MAX_RANK * 32], step[VIEW_MAX_RANK * 32]; /* each halves an axis, at least */
+    int64_t least;                                                     /* offset of all axes together */
+};
+
+/* How many entries from 0 on, each the `apart`-th of the table, are one step apart; 0: they are not made of such runs alone. */
+static uint32_t run_length(const int32_t *table, uint32_t apart, uint32_t n) {
+    const int64_t step = (int64_t)table[apart] - table[0];
+    uint32_t m = 2;
+    while (m < n && table[apart * m] == table[0] + m * step) m++;
+    if (!step || n % m) return 0;
+    for (uint32_t i = m; i < n; i++)
+        if (table[apart * i] != table[apart * (i / m * m)] + i % m * step) return 0;
+    return m;
 }
 
-/* Axes whose steps are known see each element once where they can be put in an order in which each step is the product of the dimensions
- * inside: 1 has to be a step, and the least offset that the axes so far do not reach the next. */
-static bool steps_permute(const struct view *view, uint32_t elements) {
-    uint32_t reached = 1;
-    for (bool found = true; found && reached < elements;) {
-        found = false;
-        for (uint32_t a = 0; !found && a < view->rank; a++) {
-            found = view->dims[a] > 1 && view->step[a] == reached;
-            if (found) reached *= view->dims[a];
-        }
-    }
-    return reached == elements;
+static void add_run(struct runs *runs, uint32_t dim, uint32_t step) {
+    runs->dim[runs->count] = dim;
+    runs->step[runs->count++] = step;
 }
 
-bool view_is_permutation(const struct view *view, uint32_t elements) {
-    if (view_elements(view) != elements) return false;
-    if (!view_walk(view)) return steps_permute(view, elements);
-    if (view_has_fill(view)) return false;
-    if (view_is_whole(view, MORSEL_ROW_MAJOR, elements) || view_is_whole(view, MORSEL_CHANNELS_LAST, elements)) return true;
-    unsigned char *seen = must_calloc(elements, 1);
-    bool once = true;
-    for (uint32_t i = 0; once && i < elements; i++) {
-        int32_t offset = offset_of(view, i);
-        once = offset >= 0 && (uint32_t)offset < elements && !seen[offset];
-        if (once) seen[offset] = 1;
+/* The step of entries that are one run in any order, from `least` on; 0: they are none. */
+static uint32_t shuffled_step(const int32_t *table, uint32_t dim, int32_t least) {
+    uint32_t step = 0;
+    for (uint32_t k = 0; k < dim; k++)
+        for (uint32_t rest = (uint32_t)(table[k] - least), next; rest; rest = next) next = step % rest, step = rest;
+    unsigned char *seen = must_calloc(dim, 1);
+    for (uint32_t k = 0; step && k < dim; k++) {
+        const uint32_t at = (uint32_t)(table[k] - least) / step;
+        if (at >= dim || seen[at]) step = 0;
+        else seen[at] = 1;
     }
     free(seen);
-    return once;
+    return step;
+}
+
+static bool take_shuffled(struct runs *runs, const int32_t *table, uint32_t dim) {
+    int32_t least = table[0];
+    for (uint32_t k = 1; k < dim; k++) least = table[k] < least ? table[k] : least;
+    const uint32_t step = shuffled_step(table, dim, least);
+    runs->least += least;
+    add_run(runs, dim, step);
+    return step != 0;
+}
+
+/* The runs of an axis without fill; false where it is no sum of such, nor one in another order. */
+static bool take_runs(struct runs *runs, const int32_t *table, uint32_t dim) {
+    const struct runs before = *runs;
+    runs->least += table[0];
+    for (uint32_t apart = 1, n = dim, m; n > 1; apart *= m, n /= m) {
+        m = run_length(table, apart, n);
+        if (!m) {
+            *runs = before;
+            return take_shuffled(runs, table, dim);
+        }
+        const int64_t step = (int64_t)table[apart] - table[0];
+        add_run(runs, m, (uint32_t)(step < 0 ? -step : step));
+        runs->least += step < 0 ? (m - 1) * step : 0;
+    }
+    return true;
+}
+
+/*
+ * Runs see each element once where they can be put in an order in which each step is the product of the dimensions inside: 1 has to be a
+ * step, and then the least offset that the runs so far do not reach. A view that is no sum of runs counts as none: it is gathered.
+ */
+bool view_is_permutation(const struct view *view, uint32_t elements) {
+    struct runs runs = {.count = 0};
+    uint32_t reached = 1;
+    if (view_elements(view) != elements || !elements || view_has_fill(view)) return false;
+    for (uint32_t a = 0; a < view->rank; a++) {
+        if (!view->step[a] && !take_runs(&runs, view->table[a], view->dims[a])) return false;
+        if (view->step[a] && view->dims[a] > 1) add_run(&runs, view->dims[a], view->step[a]);
+    }
+    for (uint32_t i = 0; i < runs.count; i++) {
+        uint32_t next = i;
+        while (next < runs.count && runs.step[next] != reached) next++;
+        if (next == runs.count) return false;
+        reached *= runs.dim[next];
+        runs.dim[next] = runs.dim[i];
+        runs.step[next] = runs.step[i];
+    }
+    return !runs.least && reached == elements;
 }
 
 struct view view_transpose(const struct view *view, const uint32_t *axes) {

@@ -29,7 +29,9 @@ enum morsel_layout view_layout(const struct view *view);
 
 /* Whether the view is the whole buffer of `elements` in that layout. */
 bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t elements);
-/* Whether every element of the buffer is seen exactly once, in any order. */
+/* Whether the entries of an axis are 0, step, 2 * step, ... */
+bool view_has_step(const struct view *view, uint32_t axis, uint32_t step);
+/* Whether every element of the buffer is seen exactly once, by axes in any order, as reshapes and transposes give them. */
 bool view_is_permutation(const struct view *view, uint32_t elements);
 bool view_has_fill(const struct view *view);
 
@@ -43,7 +45,7 @@ bool view_reshape(struct net *net, const struct view *view, uint32_t rank, const
 bool view_join(struct net *net, const struct view *const *views, uint32_t count, uint32_t axis, struct view *out);
 
 uint32_t view_elements(const struct view *view);
-/* How many entries and elements have to be walked to tell how the view lies: 0 where the step of each axis is known. */
+/* How many entries have to be walked to tell how the view lies: 0 where the step of each axis is known. */
 uint64_t view_walk(const struct view *view);
 bool view_same(const struct view *a, const struct view *b);
 

@@ -180,20 +180,21 @@ static void count_traffic(struct memory *memory, const struct morsel_model *netw
     }
 }
 
-/* The step at which slices from offset `from` to `end` hold most. */
-static void find_part(const struct memory *memory, const struct memory_slice *sorted, struct memory_part *part, uint32_t steps,
-                      uint32_t from, uint32_t end) {
+/* The step at which slices from offset `from` to `end` hold most, once find_peak() has counted those of all. */
+static void find_part(const struct memory *memory, const struct memory_slice *sorted, struct memory_part *part,
+                      const struct morsel_blob_header *h, uint32_t from, uint32_t end) {
+    const bool is_all = from == 0 && end == h->arena_bytes;
     part->bytes = end - from;
-    for (uint32_t s = 0; s < steps; s++) {
-        uint32_t bytes = covered(sorted, memory->count, s, from, end);
+    for (uint32_t s = 0; from < end && s < h->steps.count; s++) {
+        uint32_t bytes = is_all ? memory->live[s] : covered(sorted, memory->count, s, from, end);
         if (bytes > part->peak_bytes) *part = (struct memory_part){part->bytes, s, bytes, part->traffic};
     }
 }
 
 static void find_parts(struct memory *memory, const struct memory_slice *sorted, const struct morsel_model *network) {
     const struct morsel_blob_header *h = morsel_blob_header(network);
-    find_part(memory, sorted, &memory->slow, h->steps.count, 0, morsel_fast_from(h));
-    find_part(memory, sorted, &memory->fast, h->steps.count, morsel_fast_from(h), h->arena_bytes);
+    find_part(memory, sorted, &memory->slow, h, 0, morsel_fast_from(h));
+    find_part(memory, sorted, &memory->fast, h, morsel_fast_from(h), h->arena_bytes);
     count_traffic(memory, network);
 }
 

@@ -13,8 +13,16 @@
 #include <math.h>
 #include <string.h>
 
+/* The last lists of numbers that were looked at: whether all are finite. */
+struct known {
+    uint32_t next, count[8];
+    const float *list[8];
+    bool finite[8];
+};
+
 /* What is found of a normalization. */
 struct norm {
+    struct known *known;
     struct net_buffer *x;
     const float *factor, *term;
     uint32_t count; /* elements of a line; 0: not known yet */
@@ -109,13 +117,24 @@ static const struct net_buffer *list_of(const struct net_step *step, struct net_
     return list->constant && list->type == MORSEL_FLOAT32 && is_whole(step, 1 - *k) ? list : NULL;
 }
 
+/* Asked once of numbers that many steps read, each by a buffer of its own. */
+static bool all_finite(struct known *known, const float *numbers, uint32_t count) {
+    enum { KEPT = sizeof known->list / sizeof *known->list };
+    for (uint32_t i = 0; i < KEPT; i++)
+        if (known->list[i] == numbers && known->count[i] == count) return known->finite[i];
+    const uint32_t at = known->next++ % KEPT;
+    known->list[at] = numbers;
+    known->count[at] = count;
+    known->finite[at] = true;
+    for (uint32_t i = 0; i < count; i++)
+        if (!isfinite(numbers[i])) known->finite[at] = false;
+    return known->finite[at];
+}
+
 /* Whether operand k has a finite number for each element of a line. */
-static bool fits_lines(const struct net_step *step, uint32_t k, uint32_t count) {
-    const float *numbers = step->inputs[k]->constant;
-    if (!repeats(step, k, count, false)) return false;
-    for (uint32_t i = 0; i < net_elements(step->inputs[k]); i++)
-        if (!isfinite(numbers[i])) return false;
-    return true;
+static bool fits_lines(const struct norm *n, const struct net_step *step, uint32_t k) {
+    const struct net_buffer *list = step->inputs[k];
+    return repeats(step, k, n->count, false) && all_finite(n->known, list->constant, net_elements(list));
 }
 
 /* From its last step backwards: a term, a factor, the quotient. */
@@ -132,8 +151,8 @@ static bool find_norm(const struct net_uses *u, struct norm *n, const struct net
     if (factor && !factors) return false;
     if (factor) div = binary_of(u, x, MORSEL_BINARY_DIV, 1);
     if (!div || !find_quotient(u, n, div)) return false;
-    if (terms && !fits_lines(term, in_term, n->count)) return false;
-    if (factors && !fits_lines(factor, in_factor, n->count)) return false;
+    if (terms && !fits_lines(n, term, in_term)) return false;
+    if (factors && !fits_lines(n, factor, in_factor)) return false;
     n->term = terms ? terms->constant : NULL;
     n->factor = factors ? factors->constant : NULL;
     return true;
@@ -157,8 +176,9 @@ static void become_norm(struct net_uses *u, struct net_step *step, const struct 
 
 void net_merge_norms(struct net *net) {
     struct net_uses uses = net_uses_of(net);
+    struct known known = {.next = 0};
     for (uint32_t i = net->step_count; i--;) {
-        struct norm n = {.count = 0};
+        struct norm n = {.known = &known};
         if (net->steps[i]->kind == MORSEL_STEP_BINARY && find_norm(&uses, &n, net->steps[i])) become_norm(&uses, net->steps[i], &n);
     }
     plan_drop_dead_steps(net);

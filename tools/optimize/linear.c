@@ -57,11 +57,11 @@ bool linear_read(struct onnx_node *node, struct linear *l) {
 }
 
 /* Of networks seen, none wrote more than a hundredth of its room. */
-enum { LEAST_COPIES = 1 << 26, COPIES_OF_A_NUMBER = 16 };
+enum { LEAST_COPIES = 1 << 23, COPIES_OF_A_NUMBER = 16 };
 
 bool linear_has_room(const struct onnx_graph *g, const struct linear *l) {
     const size_t room = onnx_room(g, LEAST_COPIES, COPIES_OF_A_NUMBER, SIZE_MAX);
-    return g->numbers_copied <= room && l->weights->count <= room - g->numbers_copied;
+    return g->numbers_copied <= room && l->weights->count + (size_t)l->out_channels <= room - g->numbers_copied;
 }
 
 void linear_place(const struct linear *l, int64_t e, int64_t *in, int64_t *out) {
@@ -74,6 +74,7 @@ void linear_place(const struct linear *l, int64_t e, int64_t *in, int64_t *out) 
 
 double *linear_bias(struct onnx_graph *g, const struct linear *l) {
     double *bias = graph_doubles(g, l->out_channels);
+    g->numbers_copied += (size_t)l->out_channels;
     const struct onnx_tensor *numbers = onnx_input_constant(l->node, 2);
     for (int64_t o = 0; o < l->out_channels && numbers; o++)
         bias[o] = l->bias_gain * onnx_number(numbers, numbers->count == 1 ? 0 : (size_t)o);

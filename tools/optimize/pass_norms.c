@@ -93,6 +93,7 @@ static struct onnx_value *by_channel(struct onnx_graph *g, struct onnx_node *nod
     struct onnx_shape shape = {.rank = rank - 1};
     if (!list || (int64_t)list->count != count || (pair && !fits_list(onnx_input_constant(pair, 1), count))) return NULL;
     if (pair && onnx_input(pair, 2) && !fits_list(onnx_input_constant(pair, 2), count)) return NULL;
+    if (!graph_takes_room(g, (size_t)count)) return NULL;
     double *numbers = graph_doubles(g, count);
     for (int d = 0; d < rank - 1; d++) shape.dims[d] = d ? 1 : count;
     for (int64_t i = 0; i < count; i++) numbers[i] = listed(list, pair, (size_t)i);

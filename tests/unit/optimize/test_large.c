@@ -32,7 +32,25 @@ static void large_constants_are_not_copied_for_each_node(void **state) {
     }
 }
 
+/* What normalizations are made of has room in all: it would be 480 MB. */
+static void lists_of_norms_have_room(void **state) {
+    (void)state;
+    char text[1500] = "ConstantOfShape $1000000 > k; Relu x > v0";
+    for (int i = 0; i < 20; i++) {
+        char node[70];
+        snprintf(node, sizeof node, "; InstanceNormalization v%d k k > v%d", i, i + 1);
+        strcat(text, node);
+    }
+    strcat(text, "; Relu v20 > y");
+    struct onnx_graph *g = network(17, "1,1000000,2,2", text);
+    const size_t before = g->memory->arena.taken;
+    graph_optimize(g, NULL);
+    assert_in_range(g->memory->arena.taken - before, 0, 200 << 20);
+    onnx_free(g);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(large_constants_are_not_copied_for_each_node)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(large_constants_are_not_copied_for_each_node),
+                                       cmocka_unit_test(lists_of_norms_have_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

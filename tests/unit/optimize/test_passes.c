@@ -425,19 +425,19 @@ static size_t scales_left(size_t copied, size_t *after) {
 
 static void copies_of_weights_have_room(void **state) {
     (void)state;
-    struct linear l = {.weights = &(struct onnx_tensor){.count = 16}};
-    struct onnx_graph none = {.numbers_read = 18}; /* what the network above holds */
+    struct linear l = {.weights = &(struct onnx_tensor){.count = 16}, .out_channels = 4}; /* and their biases */
+    struct onnx_graph none = {.numbers_read = 18};                                        /* what the network above holds */
     size_t room = 0, after;
     for (size_t bit = (size_t)1 << 30; bit; bit >>= 1) {
         none.numbers_copied = room + bit;
         if (linear_has_room(&none, &l)) room += bit;
     }
     assert_int_equal(scales_left(0, &after), 0);
-    assert_int_equal(after, 32);
+    assert_int_equal(after, 40);
     assert_int_equal(scales_left(room, &after), 1);
-    assert_int_equal(after, room + 16);
-    assert_int_equal(scales_left(room + 16, &after), 2);
-    assert_int_equal(after, room + 16);
+    assert_int_equal(after, room + 20);
+    assert_int_equal(scales_left(room + 20, &after), 2);
+    assert_int_equal(after, room + 20);
 }
 
 /* What writes constants anew for each of their readers gives up where the file does not pay for more, and takes them where it does. */
