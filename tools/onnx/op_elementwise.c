@@ -7,10 +7,8 @@ bool onnx_takes_numbers(struct onnx_context *c) {
     return c->node->inputs[0]->type != ONNX_BOOL || onnx_bad(c, "its inputs are truth values, where it computes with numbers");
 }
 
-/* Of functions truth values have Not alone. */
 bool onnx_infer_same(struct onnx_context *c) {
-    const struct onnx_operator *op = onnx_operator_of(c->node);
-    return (!op->function || op->function == &onnx_not || onnx_takes_numbers(c)) && onnx_out(c, 0, onnx_in(c, 0));
+    return (!onnx_operator_of(c->node)->function || onnx_takes_numbers(c)) && onnx_out(c, 0, onnx_in(c, 0));
 }
 
 bool onnx_infer_numbers(struct onnx_context *c) {
@@ -30,13 +28,24 @@ bool onnx_infer_broadcast_all(struct onnx_context *c) {
     return onnx_out(c, 0, &y);
 }
 
-/* A condition that has become a float is one of 0 and 1 (pass_masks.c). */
+/* A truth value that has become a float is one of 0 and 1 (pass_masks.c). */
+static bool is_truth(struct onnx_context *c, int input, const char *what) {
+    const enum onnx_type type = c->node->inputs[input]->type;
+    return !type || type == ONNX_BOOL || type == ONNX_FLOAT || onnx_bad(c, "%s is no truth value", what);
+}
+
 bool onnx_infer_where(struct onnx_context *c) {
-    const struct onnx_value *condition = c->node->inputs[0], *a = c->node->inputs[1], *b = c->node->inputs[2];
+    const struct onnx_value *a = c->node->inputs[1], *b = c->node->inputs[2];
     if (a->type && b->type && a->type != b->type) return onnx_bad(c, "its inputs have different types");
-    if (condition->type && condition->type != ONNX_BOOL && condition->type != ONNX_FLOAT)
-        return onnx_bad(c, "its condition is no truth value");
-    return onnx_infer_broadcast_all(c);
+    return is_truth(c, 0, "its condition") && onnx_infer_broadcast_all(c);
+}
+
+bool onnx_infer_not(struct onnx_context *c) {
+    return is_truth(c, 0, "its input") && onnx_out(c, 0, onnx_in(c, 0));
+}
+
+bool onnx_infer_logic(struct onnx_context *c) {
+    return is_truth(c, 0, "input 0") && is_truth(c, 1, "input 1") && onnx_infer_arithmetic(c);
 }
 
 /* The same, of one type; who gives numbers takes numbers. */

@@ -101,8 +101,8 @@ static bool change_mixture(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_operator *op = onnx_operator_of(node);
     const int first = graph_is(node, "Where");
     int floats = 0, conditions = 0;
-    if (!op || node->folded || !onnx_is_checked(node) || (op->infer != onnx_infer_arithmetic && onnx_class_of(node) != ONNX_JOIN && !first))
-        return false;
+    const bool alike = op && (op->infer == onnx_infer_arithmetic || op->infer == onnx_infer_logic || onnx_class_of(node) == ONNX_JOIN);
+    if (!op || node->folded || !onnx_is_checked(node) || (!alike && !first)) return false;
     for (int i = first; i < node->input_count; i++) {
         const struct onnx_value *x = node->inputs[i];
         floats += x && x->type == ONNX_FLOAT;

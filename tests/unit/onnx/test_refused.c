@@ -36,6 +36,8 @@ static const struct row refused[] = {
     {"Mul", 13, "o:2 o:2", "", "are truth values"},
     {"Sigmoid", 13, "o:2", "", "are truth values"},
     {"Softmax", 13, "o:2", "", "are truth values"},
+    {"Not", 13, "l:2", "", "no truth value"},
+    {"And", 13, "o:2 l:2", "", "input 1 is no truth value"},
     {"ReduceL2", 13, "o:2,3", "axes=1", "are truth values"},
     {"ReduceMax", 19, "o:2,3", "", "are truth values"},
     {"ArgMax", 13, "o:2,3", "axis:1", "are truth values"},
