@@ -204,9 +204,9 @@ struct morsel_view {
 #define MORSEL_SKIP_CHECKSUM 1u
 
 /* Opens a blob in place. Every count, offset, shape, scale and arena slice is checked against `bytes` before anything is used. So is what
- * kernels rely on: sums of weights, padding, proofs. A damaged or hostile file gives an error, or a network like any other. It takes time
- * in proportion to `bytes`. `blob` is aligned to MORSEL_ALIGNMENT. Nobody writes it while it is open, as another process may in a shared
- * mapping: that voids all checks. */
+ * kernels rely on: sums of weights, padding, proofs. A damaged or hostile file gives an error, or a network like any other. Time is bounded
+ * by `bytes` and steps (core/README.md). `bytes` may be more than the blob says that it has: those are not looked at. `blob` is aligned to
+ * MORSEL_ALIGNMENT. Nobody writes it while it is open, as another process may in a shared mapping: that voids all checks. */
 enum morsel_error morsel_open(struct morsel_model *model, const void *blob, size_t bytes, uint32_t flags);
 
 /* After morsel_open() gave an error: the part of the blob that it found at fault, for logs. `index` (may be NULL): which one. */

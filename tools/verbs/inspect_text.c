@@ -267,8 +267,9 @@ void inspect_text(const struct inspect *inspect) {
     const struct morsel_blob_header *header = inspect->header;
     uint64_t macs = (uint64_t)header->macs_high << 32 | header->macs_low;
     const char *name = morsel_blob_string(&inspect->network.model, header->name);
-    message_print("%s: format %u, %u steps, %llu MACs, %u parameters\n", *name ? name : "(stripped of names)", header->format_version,
-                  header->steps.count, (unsigned long long)macs, header->parameter_count);
+    message_print("%s: format %u, %u steps, %llu MACs, %u parameters, work at most %llu\n", *name ? name : "(stripped of names)",
+                  header->format_version, header->steps.count, (unsigned long long)macs, header->parameter_count,
+                  (unsigned long long)morsel_work(&inspect->network.model));
     print_variants(inspect);
     print_io("input", inspect->network.inputs, header->inputs.count, inspect, morsel_input);
     print_io("output", inspect->network.outputs, header->outputs.count, inspect, morsel_output);

@@ -65,16 +65,25 @@ static void print_refusal(const struct onnx_refusal *r) {
     message_error("%s (%s, opset %d, %s): %s", r->node, r->op, r->opset, r->shapes, r->why);
 }
 
+/* Of a network of the wrong kind: what sound nodes lack does not help, what is malformed would not be quantized either. */
+static void report_kind(const char *path, const char *kind, size_t malformed) {
+    if (malformed) message_error("%s: %zu node%s malformed; nothing was written", path, malformed, malformed == 1 ? " is" : "s are");
+    else
+        message_error("%s %s, with some hundred typical inputs (calibration data), or by --dynamic without: morsel quantize --help shows "
+                      "how. Nothing was written",
+                      path, kind);
+}
+
 void report_refusals(const char *path, const struct onnx_graph *graph, const struct onnx_report *report) {
     struct group groups[GROUPS_MOST];
     const char *kind = kind_of(graph);
-    size_t count, n = report->refusal_count;
-    for (size_t i = 0; i < n; i++)
+    size_t count, malformed = 0, n = report->refusal_count;
+    for (size_t i = 0; i < n; i++) {
+        malformed += report->refusals[i].malformed;
         if (!kind || report->refusals[i].malformed) print_refusal(&report->refusals[i]);
-    if (kind) { /* a network of the wrong kind: what sound nodes lack does not help */
-        message_error("%s %s, with some hundred typical inputs (calibration data): morsel quantize --help shows how. "
-                      "Nothing was written",
-                      path, kind);
+    }
+    if (kind) {
+        report_kind(path, kind, malformed);
         return;
     }
     size_t left = collect(report, groups, &count);

@@ -15,7 +15,7 @@ static struct quantize_call given = {.conversion = {.batch = 1}, .count = QUANTI
 static const struct option list[] = {
     {"-o", "FILE", OPTION_TEXTS, &given.outputs, 0, 0, "the blob, or, ending in .onnx, the network in QDQ form; or both"},
     {"--data", "PATH", OPTION_TEXTS, &given.data, 0, 0,
-     "typical inputs, the calibration data (required), see above; may be given several times"},
+     "typical inputs, the calibration data (required without --dynamic), see above; may be given several times"},
     {"--count", "N", OPTION_NUMBER, &given.count, 0, INT32_MAX, "so many of them, chosen evenly and by --seed; 0: all"},
     {"--seed", "N", OPTION_NUMBER, &given.seed, 0, INT32_MAX, "another choice"},
     {"--method", "NAME", OPTION_TEXT, &given.method, 0, 0,
@@ -66,7 +66,7 @@ static const struct option list[] = {
 };
 
 static const struct options options = {
-    .usage = "FLOAT.onnx --data PATH -o MODEL.morsel [-o MODEL.onnx] [options]",
+    .usage = "FLOAT.onnx {--data PATH | --dynamic} -o MODEL.morsel [-o MODEL.onnx] [options]",
     .summary = "a float ONNX network becomes a quantized one: a blob, or ONNX in QDQ form",
     .about = "Quantizes a float ONNX network to 8 bits (post-training quantization), by ranges that it takes on over typical inputs: some "
              "hundred, without labels (calibration data).\n\n"
@@ -184,7 +184,8 @@ static bool read_paths(struct quantize_call *call, int argc, char **argv, struct
     if (call->dynamic) return read_dynamic(call, argv[0], failure);
     if (!call->data.count)
         return failure_set(failure, STATUS_CALL,
-                           "quantize: --data PATH is missing: some hundred typical inputs (calibration data); see morsel quantize --help");
+                           "quantize: --data PATH is missing: some hundred typical inputs (calibration data); --dynamic needs none; see "
+                           "morsel quantize --help");
     call->conversion.input = argv[0];
     return sort_outputs(call, failure);
 }
