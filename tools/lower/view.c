@@ -125,40 +125,12 @@ static void add_run(struct runs *runs, uint32_t dim, uint32_t step) {
     runs->step[runs->count++] = step;
 }
 
-/* The step of entries that are one run in any order, from `least` on; 0: they are none. */
-static uint32_t shuffled_step(const int32_t *table, uint32_t dim, int32_t least) {
-    uint32_t step = 0;
-    for (uint32_t k = 0; k < dim; k++)
-        for (uint32_t rest = (uint32_t)(table[k] - least), next; rest; rest = next) next = step % rest, step = rest;
-    unsigned char *seen = must_calloc(dim, 1);
-    for (uint32_t k = 0; step && k < dim; k++) {
-        const uint32_t at = (uint32_t)(table[k] - least) / step;
-        if (at >= dim || seen[at]) step = 0;
-        else seen[at] = 1;
-    }
-    free(seen);
-    return step;
-}
-
-static bool take_shuffled(struct runs *runs, const int32_t *table, uint32_t dim) {
-    int32_t least = table[0];
-    for (uint32_t k = 1; k < dim; k++) least = table[k] < least ? table[k] : least;
-    const uint32_t step = shuffled_step(table, dim, least);
-    runs->least += least;
-    add_run(runs, dim, step);
-    return step != 0;
-}
-
-/* The runs of an axis without fill; false where it is no sum of such, nor one in another order. */
+/* The runs of an axis without fill; false where it is no sum of such in its order. */
 static bool take_runs(struct runs *runs, const int32_t *table, uint32_t dim) {
-    const struct runs before = *runs;
     runs->least += table[0];
     for (uint32_t apart = 1, n = dim, m; n > 1; apart *= m, n /= m) {
         m = run_length(table, apart, n);
-        if (!m) {
-            *runs = before;
-            return take_shuffled(runs, table, dim);
-        }
+        if (!m) return false;
         const int64_t step = (int64_t)table[apart] - table[0];
         add_run(runs, m, (uint32_t)(step < 0 ? -step : step));
         runs->least += step < 0 ? (m - 1) * step : 0;
@@ -166,16 +138,39 @@ static bool take_runs(struct runs *runs, const int32_t *table, uint32_t dim) {
     return true;
 }
 
+/* The entries in their order; false where one is there twice, or none of a buffer of so many elements. */
+static bool sort_entries(const int32_t *table, uint32_t dim, uint32_t elements, int32_t *sorted) {
+    unsigned char *seen = must_calloc(elements / 8 + 1, 1);
+    uint32_t good = 0, count = 0;
+    for (; good < dim && (uint32_t)table[good] < elements && !(seen[table[good] / 8] >> table[good] % 8 & 1); good++)
+        seen[table[good] / 8] |= (unsigned char)(1 << table[good] % 8);
+    for (uint32_t at = 0; good == dim && count < dim; at++)
+        if (seen[at / 8] >> at % 8 & 1) sorted[count++] = (int32_t)at;
+    free(seen);
+    return good == dim;
+}
+
+/* In whatever order: which offsets there are is all that counts. */
+static bool take_any_runs(struct runs *runs, const int32_t *table, uint32_t dim, uint32_t elements) {
+    const struct runs before = *runs;
+    if (take_runs(runs, table, dim)) return true;
+    int32_t *sorted = must_calloc(dim, sizeof *sorted);
+    *runs = before;
+    const bool good = sort_entries(table, dim, elements, sorted) && take_runs(runs, sorted, dim);
+    free(sorted);
+    return good;
+}
+
 /*
  * Runs see each element once where they can be put in an order in which each step is the product of the dimensions inside: 1 has to be a
- * step, and then the least offset that the runs so far do not reach. A view that is no sum of runs counts as none: it is gathered.
+ * step, and then the least offset that the runs so far do not reach. Axes of a permutation are sums of runs: each tiles what is left.
  */
 bool view_is_permutation(const struct view *view, uint32_t elements) {
     struct runs runs = {.count = 0};
     uint32_t reached = 1;
     if (view_elements(view) != elements || !elements || view_has_fill(view)) return false;
     for (uint32_t a = 0; a < view->rank; a++) {
-        if (!view->step[a] && !take_runs(&runs, view->table[a], view->dims[a])) return false;
+        if (!view->step[a] && !take_any_runs(&runs, view->table[a], view->dims[a], elements)) return false;
         if (view->step[a] && view->dims[a] > 1) add_run(&runs, view->dims[a], view->step[a]);
     }
     for (uint32_t i = 0; i < runs.count; i++) {

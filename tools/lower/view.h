@@ -31,7 +31,7 @@ enum morsel_layout view_layout(const struct view *view);
 bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t elements);
 /* Whether the entries of an axis are 0, step, 2 * step, ... */
 bool view_has_step(const struct view *view, uint32_t axis, uint32_t step);
-/* Whether every element of the buffer is seen exactly once, by axes in any order, as reshapes and transposes give them. */
+/* Whether every element of the buffer is seen exactly once, in any order. */
 bool view_is_permutation(const struct view *view, uint32_t elements);
 bool view_has_fill(const struct view *view);
 
