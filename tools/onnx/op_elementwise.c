@@ -4,7 +4,10 @@
 #include <string.h>
 
 bool onnx_takes_numbers(struct onnx_context *c) {
-    return c->node->inputs[0]->type != ONNX_BOOL || onnx_bad(c, "its inputs are truth values, where it computes with numbers");
+    for (int i = 0; i < c->node->input_count; i++)
+        if (c->node->inputs[i] && c->node->inputs[i]->type == ONNX_BOOL)
+            return onnx_bad(c, "its inputs are truth values, where it computes with numbers");
+    return true;
 }
 
 bool onnx_infer_same(struct onnx_context *c) {
@@ -108,6 +111,7 @@ void onnx_fold_dropout(struct onnx_context *c) {
 bool onnx_infer_batch_norm(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0);
     int64_t channels = x->rank > 1 ? x->dims[1] : 1;
+    if (!onnx_takes_numbers(c)) return false;
     if (c->node->opset < 9 && !onnx_attribute_int(c->node, "spatial", 1)) return onnx_bad(c, "spatial 0 is not supported");
     for (int i = 1; i < 5; i++)
         if (onnx_in(c, i)->rank != 1 || onnx_in(c, i)->dims[0] != channels)
@@ -120,7 +124,7 @@ bool onnx_infer_batch_norm(struct onnx_context *c) {
 bool onnx_infer_layer_norm(struct onnx_context *c) {
     struct onnx_shape mean = *onnx_in(c, 0);
     int axis;
-    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), mean.rank, &axis)) return false;
+    if (!onnx_takes_numbers(c) || !onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), mean.rank, &axis)) return false;
     for (int i = axis; i < mean.rank; i++) mean.dims[i] = 1;
     onnx_out_type(c, 1, ONNX_FLOAT);
     onnx_out_type(c, 2, ONNX_FLOAT);

@@ -117,7 +117,7 @@ bool onnx_check_attributes(struct onnx_context *c);
 
 /* Writes c->why; always false. */
 bool onnx_bad(struct onnx_context *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether the first input holds no truth values. Who gave their type to others would make floats of those where it becomes one. */
+/* Whether no input holds truth values. Who gave their type to others would make floats of those where it becomes one. */
 bool onnx_takes_numbers(struct onnx_context *c);
 /* The shape of input i, which must be there. */
 const struct onnx_shape *onnx_in(const struct onnx_context *c, int i);

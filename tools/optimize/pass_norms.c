@@ -93,7 +93,6 @@ static struct onnx_value *by_channel(struct onnx_graph *g, struct onnx_node *nod
     struct onnx_shape shape = {.rank = rank - 1};
     if (!list || (int64_t)list->count != count || (pair && !fits_list(onnx_input_constant(pair, 1), count))) return NULL;
     if (pair && onnx_input(pair, 2) && !fits_list(onnx_input_constant(pair, 2), count)) return NULL;
-    if (!graph_takes_room(g, (size_t)count)) return NULL;
     double *numbers = graph_doubles(g, count);
     for (int d = 0; d < rank - 1; d++) shape.dims[d] = d ? 1 : count;
     for (int64_t i = 0; i < count; i++) numbers[i] = listed(list, pair, (size_t)i);
@@ -127,7 +126,8 @@ static bool change_instance(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = node->inputs[0];
     int rank = x->shape.rank;
     struct chain chain = {.count = 0};
-    struct onnx_value *factor = rank > 2 ? by_channel(g, node, 1, "factor", x->shape.dims[1], rank) : NULL;
+    struct onnx_value *factor =
+        rank > 2 && graph_takes_room(g, 2 * (size_t)x->shape.dims[1]) ? by_channel(g, node, 1, "factor", x->shape.dims[1], rank) : NULL;
     struct onnx_value *term = factor ? by_channel(g, node, 2, "term", x->shape.dims[1], rank) : NULL;
     if (!term) return false;
     x = centre(g, node, x, 2, rank, false, &chain);
@@ -145,6 +145,7 @@ static bool change_group(struct onnx_graph *g, struct onnx_node *node) {
     bool rows = node->opset < 21;
     struct chain chain = {.count = 0};
     if (rank < 3 || groups < 1 || x->shape.dims[1] % groups) return false;
+    if (!graph_takes_room(g, 2 * (size_t)each)) return false;
     struct onnx_value *factor = by_channel(g, node, 1, "factor", each, rows ? 3 : rank);
     struct onnx_value *term = factor ? by_channel(g, node, 2, "term", each, rows ? 3 : rank) : NULL;
     if (!term) return false;
