@@ -146,8 +146,8 @@ struct found {
     struct target target;
 };
 
-/* Of networks seen, none took a tenth of the least. */
-enum { LEAST_TRIED = 1 << 22, TRIED_OF_A_NODE = 512, TRIED_OF_A_NUMBER = 64 };
+/* Of networks seen, none took a fifth of the least. */
+enum { LEAST_TRIED = 1 << 21, TRIED_OF_A_NODE = 512, TRIED_OF_A_NUMBER = 64 };
 
 /* False: what the nodes and numbers of the file pay for is used up, and functions keep the form that they have. */
 static bool may_try(const struct onnx_graph *g) {
