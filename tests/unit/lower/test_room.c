@@ -88,7 +88,7 @@ static void walks_have_room_in_all(void **state) {
         add_list(&file, "axis", 1);
         add_node(&file, "cut", "Slice", "x from to axis step", "line", "");
         for (int i = 0; i < SLICES; i++) {
-            char output[12];
+            char output[16];
             snprintf(output, sizeof output, "y%d", i);
             add_value(&file, 12, output, ONNX_FLOAT, NULL);
             add_node(&file, output, "Tanh", "line", output, "");

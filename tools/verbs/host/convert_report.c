@@ -69,9 +69,10 @@ static void print_refusal(const struct onnx_refusal *r) {
 static void report_kind(const char *path, const char *kind, size_t malformed) {
     if (malformed) message_error("%s: %zu node%s malformed; nothing was written", path, malformed, malformed == 1 ? " is" : "s are");
     else
-        message_error("%s %s, with some hundred typical inputs (calibration data), or by --dynamic without: morsel quantize --help shows "
-                      "how. Nothing was written",
-                      path, kind);
+        message_error(
+            "%s %s, with some hundred typical inputs (calibration data), or dynamically, without any: morsel quantize --help shows "
+            "how. Nothing was written",
+            path, kind);
 }
 
 void report_refusals(const char *path, const struct onnx_graph *graph, const struct onnx_report *report) {

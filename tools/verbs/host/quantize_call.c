@@ -66,7 +66,7 @@ static const struct option list[] = {
 };
 
 static const struct options options = {
-    .usage = "FLOAT.onnx {--data PATH | --dynamic} -o MODEL.morsel [-o MODEL.onnx] [options]",
+    .usage = "FLOAT.onnx {--data PATH | --dynamic} -o MODEL.morsel [options]",
     .summary = "a float ONNX network becomes a quantized one: a blob, or ONNX in QDQ form",
     .about = "Quantizes a float ONNX network to 8 bits (post-training quantization), by ranges that it takes on over typical inputs: some "
              "hundred, without labels (calibration data).\n\n"
