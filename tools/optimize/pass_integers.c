@@ -101,8 +101,9 @@ static bool change_mixture(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_operator *op = onnx_operator_of(node);
     const int first = graph_is(node, "Where");
     int floats = 0, conditions = 0;
-    const bool alike = op && (op->infer == onnx_infer_arithmetic || op->infer == onnx_infer_logic || onnx_class_of(node) == ONNX_JOIN);
-    if (!op || node->folded || !onnx_is_checked(node) || (!alike && !first)) return false;
+    const bool mixes =
+        op && (first || op->infer == onnx_infer_arithmetic || op->infer == onnx_infer_logic || onnx_class_of(node) == ONNX_JOIN);
+    if (!mixes || node->folded || !onnx_is_checked(node)) return false;
     for (int i = first; i < node->input_count; i++) {
         const struct onnx_value *x = node->inputs[i];
         floats += x && x->type == ONNX_FLOAT;

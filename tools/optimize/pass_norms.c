@@ -99,6 +99,15 @@ static struct onnx_value *by_channel(struct onnx_graph *g, struct onnx_node *nod
     return graph_floats(g, node, part, &shape, numbers);
 }
 
+/* Factor and term, where both are such lists and have room. */
+static bool both_by_channel(struct onnx_graph *g, struct onnx_node *node, int64_t count, int rank, struct onnx_value **factor,
+                            struct onnx_value **term) {
+    if (!graph_takes_room(g, 2 * (size_t)count)) return false;
+    *factor = by_channel(g, node, 1, "factor", count, rank);
+    *term = *factor ? by_channel(g, node, 2, "term", count, rank) : NULL;
+    return *term != NULL;
+}
+
 /* A factor or term of the last dimensions, from the axis on or less. */
 static bool fits(const struct onnx_value *operand, const struct onnx_shape *x) {
     if (!operand) return true;
@@ -126,10 +135,8 @@ static bool change_instance(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = node->inputs[0];
     int rank = x->shape.rank;
     struct chain chain = {.count = 0};
-    struct onnx_value *factor =
-        rank > 2 && graph_takes_room(g, 2 * (size_t)x->shape.dims[1]) ? by_channel(g, node, 1, "factor", x->shape.dims[1], rank) : NULL;
-    struct onnx_value *term = factor ? by_channel(g, node, 2, "term", x->shape.dims[1], rank) : NULL;
-    if (!term) return false;
+    struct onnx_value *factor, *term;
+    if (rank < 3 || !both_by_channel(g, node, x->shape.dims[1], rank, &factor, &term)) return false;
     x = centre(g, node, x, 2, rank, false, &chain);
     then(&chain, "Mul", factor);
     then(&chain, "Add", term);
@@ -145,10 +152,8 @@ static bool change_group(struct onnx_graph *g, struct onnx_node *node) {
     bool rows = node->opset < 21;
     struct chain chain = {.count = 0};
     if (rank < 3 || groups < 1 || x->shape.dims[1] % groups) return false;
-    if (!graph_takes_room(g, 2 * (size_t)each)) return false;
-    struct onnx_value *factor = by_channel(g, node, 1, "factor", each, rows ? 3 : rank);
-    struct onnx_value *term = factor ? by_channel(g, node, 2, "term", each, rows ? 3 : rank) : NULL;
-    if (!term) return false;
+    struct onnx_value *factor, *term;
+    if (!both_by_channel(g, node, each, rows ? 3 : rank, &factor, &term)) return false;
     struct onnx_shape flat = {3, {x->shape.dims[0], groups, onnx_elements(&x->shape) / x->shape.dims[0] / groups}};
     struct onnx_value *back = graph_int64s(g, node, "shape", x->shape.dims, rank);
     struct onnx_value *inputs[2] = {x, graph_int64s(g, node, "groups", flat.dims, 3)};
