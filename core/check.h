@@ -14,10 +14,11 @@
 
 #include "../kernels/exact.h"
 #include "blob.h"
+#include "../kernels/stack.h"
 
-#define MORSEL_SIZE_LIMIT 0x7fffffffu /* of blobs and arenas */
-#define MORSEL_CHECKED 512u           /* a power of two */
-#define MORSEL_SKIP_COMPARED 2u       /* beside MORSEL_SKIP_CHECKSUM: the checksum was compared before, nothing else is left out */
+#define MORSEL_SIZE_LIMIT 0x7fffffffu                     /* of blobs and arenas */
+#define MORSEL_CHECKED (MORSEL_ROOMY_STACK ? 512u : 128u) /* a power of two */
+#define MORSEL_SKIP_COMPARED 2u /* beside MORSEL_SKIP_CHECKSUM: the checksum was compared before, nothing else is left out */
 
 struct morsel_check {
     struct morsel_model *report;      /* gets error_part and error_index */

@@ -11,9 +11,9 @@
 
 #include <string.h>
 
-#define CHUNK (MORSEL_ROOMY_STACK ? 192u : 48u) /* bytes of a row that are summed at once, on the stack: whole pixels */
+#define CHUNK (MORSEL_ROOMY_STACK ? 192u : 36u) /* bytes of a row that are summed at once, on the stack: whole pixels */
 #define COLOR_BITS 13
-#define YUV_PIXELS (MORSEL_ROOMY_STACK ? 32u : 16u) /* on the stack, too */
+#define YUV_PIXELS (MORSEL_ROOMY_STACK ? 32u : 8u) /* on the stack, too */
 
 struct job {
     const struct morsel_picture_plan *plan;

@@ -67,7 +67,7 @@ static void split_border(struct share *s) {
 
 /* Share `task`: the first task, in the caller's thread, has the last parts. Where a network writes over its input, which the caller wrote,
  * it does so from behind. */
-static void find_share(struct share *s, const struct morsel_session *session, uint32_t index, uint32_t task) {
+static MORSEL_OWN_FRAME void find_share(struct share *s, const struct morsel_session *session, uint32_t index, uint32_t task) {
     const struct morsel_call *call = s->call = morsel_call_at(session, index);
     uint32_t parts = morsel_call_parts(call), place = call->tasks - 1u - task;
     s->first = morsel_share_from(parts, call->tasks, place);
@@ -106,7 +106,7 @@ static void fetch_rows(const struct morsel_call *call, uint32_t first, uint32_t 
  * The input rows at a border are read by both tasks, and lie in the caches of whoever wrote them: the other's are asked for at once, and
  * used last. Who reads such a row takes it away from its writer, who asks for it again before using it.
  */
-static void fetch_border(const struct share *s, int others) {
+static MORSEL_OWN_FRAME void fetch_border(const struct share *s, int others) {
     const struct morsel_window *w = &s->call->args.conv.window;
     uint32_t pad = w->pad_top, first = s->first * w->stride_h, last = s->last * w->stride_h;
     for (uint32_t i = 1; i < s->count; i++) {

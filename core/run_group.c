@@ -22,7 +22,7 @@ static uint8_t *padding_row_of(const struct morsel_stages *stages, uint32_t i) {
 }
 
 /* Finds a place for every ring, and one for every padding row, which it fills. */
-static void find_places(const struct morsel_stages *stages, uint32_t task) {
+static MORSEL_OWN_FRAME void find_places(const struct morsel_stages *stages, uint32_t task) {
     uint8_t *own = task ? morsel_band_memory(stages->session, task) : NULL;
     for (uint32_t i = 0; i < stages->count; i++) {
         const struct morsel_blob_tensor *t = morsel_stage_tensor(stages, i);
@@ -48,7 +48,7 @@ static int32_t whole_strips(int32_t begin, int32_t least, int32_t strip) {
     return begin - (begin - least + strip - 1) / strip * strip;
 }
 
-static int32_t find_start(const struct morsel_stages *stages, int32_t begin, int32_t strip) {
+static MORSEL_OWN_FRAME int32_t find_start(const struct morsel_stages *stages, int32_t begin, int32_t strip) {
     int32_t least = begin;
     for (uint32_t i = 0; i < stages->count; i++) least = least_start(&stages->stage[i], morsel_stage_step(stages, i), least);
     return whole_strips(begin, least, strip);

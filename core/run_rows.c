@@ -30,8 +30,8 @@ static uint32_t together(const struct morsel_held *x, uint32_t y, uint32_t n) {
 
 /* The input rows of output rows y .. y + n: rows[i * kernel_h + ky]; returns how many output rows there was room for. Above the picture
  * the index wraps to a huge one. `lap`: the row that lies in front as long as `top` is held. */
-static uint32_t find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x, const uint8_t *padding_row,
-                          uint32_t y, uint32_t n) {
+static MORSEL_OWN_FRAME uint32_t find_rows(const uint8_t **rows, const struct morsel_window *w, const struct morsel_held *x,
+                                           const uint8_t *padding_row, uint32_t y, uint32_t n) {
     const uint8_t *data = x->data;
     if (y >= w->out_h) { /* of a batch, which is whole */
         data += (size_t)(y / w->out_h) * w->in_h * w->in_row;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* Sums of pixels in a room that has as much, and on the stack: there it may be that of a task of a microcontroller. */
-enum { PIXELS = 32, STACK_TAPS = MORSEL_ROOMY_STACK ? 64 : 25, STACK_PIXELS = MORSEL_ROOMY_STACK ? 32 : 2 };
+enum { PIXELS = 32, STACK_TAPS = MORSEL_ROOMY_STACK ? 64 : 9, STACK_PIXELS = MORSEL_ROOMY_STACK ? 32 : 1 };
 
 struct job {
     const struct morsel_conv_args *args;
@@ -19,7 +19,7 @@ struct job {
 };
 
 /* The block's weights are [kernel_w][pad4(kernel_h) / 4][16][4]; channels need not start with a block. */
-static void take_weights(struct job *j) {
+static MORSEL_OWN_FRAME void take_weights(struct job *j) {
     const struct morsel_conv_args *a = j->args;
     uint32_t kernel_h = a->window.kernel_h, quads = (kernel_h + 3) / 4;
     for (uint32_t o = 0; o < j->n; o++) {
@@ -72,6 +72,14 @@ static inline void add_taps(const struct job *j, uint32_t *restrict sums, const 
     for (uint32_t o = 0; o < 16; o++) sums[o] += (uint32_t)acc[o];
 }
 
+static MORSEL_OWN_FRAME void add_taps_of_sixteen(const struct job *j, uint32_t *restrict sums, const uint8_t *const *rows, uint32_t ox) {
+    add_taps(j, sums, rows, ox, 16);
+}
+
+static MORSEL_OWN_FRAME void add_taps_of_few(const struct job *j, uint32_t *restrict sums, const uint8_t *const *rows, uint32_t ox) {
+    add_taps(j, sums, rows, ox, j->n);
+}
+
 /* `count` pixels of n rows' pixels from `first` on; y is the first row. */
 static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
     const struct morsel_conv_args *a = j->args;
@@ -84,8 +92,8 @@ static void pixels(struct job *j, uint32_t y, uint32_t first, uint32_t count) {
         uint32_t oy = first / w->out_w, ox = first % w->out_w;
         for (uint32_t i = 0; i < count; i++) {
             const uint8_t *const *at = j->rows + (size_t)oy * w->kernel_h;
-            if (j->n == 16) add_taps(j, j->sums[i], at, ox, 16);
-            else add_taps(j, j->sums[i], at, ox, j->n);
+            if (j->n == 16) add_taps_of_sixteen(j, j->sums[i], at, ox);
+            else add_taps_of_few(j, j->sums[i], at, ox);
             if (++ox == w->out_w) ox = 0, oy++;
         }
     }

@@ -10,7 +10,7 @@
 
 enum { N = MORSEL_LANES };
 
-#define PART (MORSEL_ROOMY_STACK ? 32u : 4u) /* taps whose weights are made ready at a time */
+#define PART (MORSEL_ROOMY_STACK ? 32u : 2u) /* taps whose weights are made ready at a time */
 
 /* Sixteen weights, eight from i on and eight from j on. */
 static void take_weights(const struct morsel_float_conv_args *a, size_t i, size_t j, float *to) {
@@ -35,7 +35,7 @@ static inline void add_four(float *restrict sums, float x, const float *restrict
 }
 
 /* Two blocks of outputs. */
-static void add_two_blocks(float *first, float *second, const float *x, float (*w)[N], uint32_t n) {
+static MORSEL_OWN_FRAME void add_two_blocks(float *first, float *second, const float *x, float (*w)[N], uint32_t n) {
     float s[N];
     memcpy(s, first, 8 * sizeof *s);
     memcpy(s + 8, second, 8 * sizeof *s);

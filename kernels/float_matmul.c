@@ -2,7 +2,7 @@
 /* Products of two float activations in plain C, sixteen columns of a row at a time. Columns that lie apart are put into a panel first. */
 #include "requant.h"
 
-enum { N = 16, TAPS = 128, STACK_TAPS = MORSEL_ROOMY_STACK ? 48 : 12 };
+enum { N = 16, TAPS = 128, STACK_TAPS = MORSEL_ROOMY_STACK ? 48 : 4 };
 
 /* Columns `column` .. column + n with k from .. from + taps. */
 struct block {

@@ -3,10 +3,12 @@
 #include "float_conv.h"
 
 /* In a room that has as much, and on the stack: there it may be that of a task of a microcontroller. */
-enum { BLOCKS = 8, TAPS = 256, STACK_BLOCKS = MORSEL_ROOMY_STACK ? 4 : 2, STACK_TAPS = MORSEL_ROOMY_STACK ? 64 : 8 };
+enum { BLOCKS = 8, TAPS = 256, STACK_BLOCKS = MORSEL_ROOMY_STACK ? 4 : 1, STACK_TAPS = MORSEL_ROOMY_STACK ? 64 : 4 };
+enum { PIXELS = MORSEL_FLOAT_PIXELS, STACK_PIXELS = MORSEL_ROOMY_STACK ? PIXELS : 4 };
+_Static_assert(STACK_PIXELS == PIXELS || STACK_BLOCKS == 1, "blocks of sums lie side by side");
 
 /* Taps k .. k + n of one pixel. Padding is 0: elements of a cell beyond its row, whole columns where cells are of one column. */
-static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint32_t k, uint32_t n, float *to) {
+static MORSEL_OWN_FRAME void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint32_t k, uint32_t n, float *to) {
     const struct morsel_window *w = &s->args->window;
     const uint8_t *const *rows = s->rows + (size_t)(pixel / w->out_w) * w->kernel_h;
     int64_t column = (int64_t)(pixel % w->out_w) * w->stride_w - w->pad_left, end = (int64_t)w->in_w * w->in_c;
@@ -28,7 +30,7 @@ static void take_pixel(const struct morsel_float_strip *s, uint32_t pixel, uint3
 /* Of the outputs those below `end`, from `from` on. */
 static void run_strip(struct morsel_float_strip *s, uint32_t y, uint32_t from, uint32_t end) {
     const struct morsel_window *w = &s->args->window;
-    memset(s->sums, 0, s->blocks * sizeof *s->sums);
+    for (uint32_t b = 0; b < s->blocks; b++) memset(s->sums[b], 0, s->pixels * sizeof *s->sums[b]);
     if (s->line) s->isa->add_taps(s, s->line + (size_t)s->first * w->in_c + s->first_channel, w->in_c, 0, s->taps);
     for (uint32_t k = 0, n; !s->line && k < s->taps; k += n) {
         n = s->taps - k < s->most_taps ? s->taps - k : s->most_taps;
@@ -66,9 +68,12 @@ static __attribute__((noinline)) void run_strips(const struct morsel_float_isa *
                                                  const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
     uint32_t all = n * w->out_w, depth = w->in_c / a->groups, outs = w->out_c / a->groups;
-    float sums[STACK_BLOCKS][MORSEL_FLOAT_PIXELS][8], inputs[MORSEL_FLOAT_PIXELS * STACK_TAPS + MORSEL_LANES];
-    struct morsel_float_strip s = {a, isa, rows, .sums = sums, .inputs = inputs, .most_blocks = STACK_BLOCKS, .most_taps = STACK_TAPS};
-    if (a->room.bytes >= BLOCKS * sizeof *sums + (MORSEL_FLOAT_PIXELS * TAPS + MORSEL_LANES) * sizeof *inputs) {
+    float sums[STACK_BLOCKS * STACK_PIXELS * 8], inputs[STACK_PIXELS * STACK_TAPS + MORSEL_LANES]; /* a last block may have fewer pixels */
+    struct morsel_float_strip s = {
+        a, isa, rows, .sums = (void *)sums, .inputs = inputs, .most_blocks = STACK_BLOCKS, .most_taps = STACK_TAPS};
+    uint32_t most = STACK_PIXELS;
+    if (a->room.bytes >= BLOCKS * sizeof *s.sums + (PIXELS * TAPS + MORSEL_LANES) * sizeof *inputs) {
+        most = PIXELS;
         s.sums = (void *)a->room.data;
         s.inputs = (float *)(void *)(s.sums + BLOCKS);
         s.most_blocks = BLOCKS;
@@ -78,7 +83,7 @@ static __attribute__((noinline)) void run_strips(const struct morsel_float_isa *
     s.taps = w->kernel_h * w->kernel_w * depth;
     s.cells = a->groups == 1 && w->dilation_w == 1 ? 1 : w->kernel_w;
     s.cell = depth * (w->kernel_w / s.cells);
-    s.pixels = all < MORSEL_FLOAT_PIXELS ? all : MORSEL_FLOAT_PIXELS;
+    s.pixels = all < most ? all : most;
     for (uint32_t g = 0; g < a->groups; g++) {
         s.first_channel = g * depth;
         run_group(&s, y, all, g * outs, (g + 1) * outs);

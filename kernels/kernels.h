@@ -23,6 +23,7 @@
 
 #include "exact.h"
 #include "ops.h"
+#include "stack.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -431,21 +432,6 @@ enum morsel_has {
     MORSEL_HAS_AVX512VNNI = 1 << 10,
     MORSEL_HAS_AVX512VBMI = 1 << 11 /* beside AVX512VNNI; it has no name of its own */
 };
-
-/* Whether this machine has kernels of its own. Those in plain C are all there is elsewhere; they prefetch nothing. */
-#if defined(MORSEL_PLAIN_C) || !(defined(__aarch64__) || defined(__x86_64__))
-#define MORSEL_OWN_KERNELS 0
-#else
-#define MORSEL_OWN_KERNELS 1
-#endif
-
-/* Whether the stack is not that of a task of a microcontroller: MORSEL_STACK_BYTES of core/morsel.h says the same. */
-#if defined(MORSEL_ROOMY_STACK)
-#elif MORSEL_OWN_KERNELS || defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__)
-#define MORSEL_ROOMY_STACK 1
-#else
-#define MORSEL_ROOMY_STACK 0
-#endif
 
 /* Which of them have kernels in this build: -DMORSEL_ISA="MORSEL_HAS_NEON | MORSEL_HAS_DOTPROD" leaves out the others'. */
 #if !defined(MORSEL_ISA)

@@ -10,11 +10,11 @@ struct size {
 };
 
 /* On the stack: where there is nothing but plain C, it may be that of a task of a microcontroller. */
-enum { LINES = MORSEL_ROOMY_STACK ? 16 : 4, TAPS = MORSEL_ROOMY_STACK ? 64 : 32 };
+enum { LINES = MORSEL_ROOMY_STACK ? 16 : 2, TAPS = MORSEL_ROOMY_STACK ? 64 : 8 };
 
 /* The first one that fits the room, else the last one; the very first is for few taps. Taps are multiples of 8, and at most 256. */
-static const struct size sizes[] = {{56, 64, 4096}, {32, 256, 4096}, {32, 128, 2048},           {16, 128, 1024},
-                                    {8, 64, 512},   {4, 64, 256},    {LINES, TAPS, LINES *TAPS}};
+static const struct size sizes[] = {{56, 64, 4096}, {32, 256, 4096}, {32, 128, 2048}, {16, 128, 1024},
+                                    {8, 64, 512},   {4, 64, 256},    {4, 32, 128},    {LINES, TAPS, LINES *TAPS}};
 
 enum { SMALLEST = sizeof sizes / sizeof *sizes - 1 };
 
@@ -125,7 +125,8 @@ static void take_zeros(uint32_t *sums, const int16_t *x, const struct factors *f
 }
 
 /* Two lines with four outputs. A product is at most 255 * 128, so that the sum of 256 of them fits. */
-static void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, const int16_t *x, const int16_t *x1, const struct factors *f) {
+static MORSEL_OWN_FRAME void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, const int16_t *x, const int16_t *x1,
+                                          const struct factors *f) {
     const int8_t *w = f->w;
     int32_t a = 0, a1 = 0, a2 = 0, a3 = 0, b = 0, b1 = 0, b2 = 0, b3 = 0;
     for (size_t k = 0; k < f->n; k += 4, w += f->apart - 4) {
@@ -150,7 +151,7 @@ static void multiply_2x4(uint32_t *restrict sums, uint32_t *restrict sums1, cons
 #endif
 
 /* All lines of a tile with four outputs, whose sums start at `at`. An odd last line is paired with itself. */
-static void multiply_tile(const struct tile *t, uint32_t lines, uint32_t at, uint32_t n, const struct factors *f) {
+static MORSEL_OWN_FRAME void multiply_tile(const struct tile *t, uint32_t lines, uint32_t at, uint32_t n, const struct factors *f) {
     uint32_t unused[4] = {0};
     for (uint32_t l = 0; l < lines; l += 2) {
         const int16_t *x = t->lines + (size_t)l * n;

@@ -58,16 +58,14 @@ static void store_bytes(const struct morsel_output *y, size_t i, uint32_t n, con
 
 void morsel_store_sums(const struct morsel_output *y, size_t i, uint32_t n, const uint32_t *sums, const struct morsel_channels *c,
                        uint32_t channel) {
-    uint32_t with_bias[LANES];
-    const int32_t *bias = c->bias + channel, *total = (const int32_t *)with_bias; /* the same bits: sums wrap */
+    const int32_t *bias = c->bias + channel;
     const float *multiplier = c->multiplier + channel;
     float v[LANES];
     if (!y->qparams.is_float && !c->float_bias) {
         store_bytes(y, i, n, sums, bias, multiplier);
         return;
     }
-    for (uint32_t o = 0; o < LANES; o++) with_bias[o] = sums[o] + (uint32_t)bias[o];
-    for (uint32_t o = 0; o < LANES; o++) v[o] = (float)total[o] * multiplier[o];
+    for (uint32_t o = 0; o < LANES; o++) v[o] = (float)morsel_signed(sums[o] + (uint32_t)bias[o]) * multiplier[o];
     for (uint32_t o = 0; c->float_bias && o < LANES; o++) v[o] = v[o] + c->float_bias[channel + o];
     if (!y->qparams.is_float) {
         morsel_store_steps(y, i, n, v, y->qparams.zero);
@@ -101,16 +99,19 @@ void morsel_load_floats(const struct morsel_input *x, size_t i, uint32_t step, u
 }
 
 void morsel_store_floats(const struct morsel_output *y, size_t i, uint32_t n, const float *v) {
-    float limited[LANES], steps[LANES];
+    float limited[LANES];
     for (uint32_t o = 0; o < LANES; o++) limited[o] = clamp(v[o], y->float_min, y->float_max);
     if (!y->qparams.is_float) {
-        for (uint32_t o = 0; o < LANES; o++) steps[o] = limited[o] / y->qparams.scale;
-        for (uint32_t o = 0; o < LANES; o++) steps[o] = steps[o] == steps[o] ? steps[o] : -FLT_MAX;
-        morsel_store_steps(y, i, n, steps, y->qparams.zero);
+        for (uint32_t o = 0; o < LANES; o++) limited[o] = limited[o] / y->qparams.scale;
+        for (uint32_t o = 0; o < LANES; o++) limited[o] = limited[o] == limited[o] ? limited[o] : -FLT_MAX;
+        morsel_store_steps(y, i, n, limited, y->qparams.zero);
         return;
     }
-    uint32_t bits[LANES];
-    memcpy(bits, limited, sizeof bits);
-    for (uint32_t o = 0; o < LANES; o++) bits[o] = limited[o] == limited[o] ? bits[o] : 0x7fc00000;
-    memcpy((float *)y->data + i, bits, n * sizeof *bits);
+    for (uint32_t o = 0; o < LANES; o++) {
+        uint32_t bits;
+        memcpy(&bits, &limited[o], sizeof bits);
+        bits = limited[o] == limited[o] ? bits : 0x7fc00000;
+        memcpy(&limited[o], &bits, sizeof bits);
+    }
+    memcpy((float *)y->data + i, limited, n * sizeof *limited);
 }

@@ -15,7 +15,7 @@ static size_t first_of(const struct morsel_softmax_args *a, uint32_t u) {
     return (size_t)(u / a->inner) * a->count * a->inner + u % a->inner;
 }
 
-enum { LINES = 4, BYTES = 256, STACK_KEPT = MORSEL_ROOMY_STACK ? 256 : 32 };
+enum { LINES = 4, BYTES = 256, STACK_KEPT = MORSEL_ROOMY_STACK ? 256 : 16 };
 
 /* Lines of bytes whose sums are made side by side: each is a chain of additions, as its order is part of the result. */
 struct lines {
@@ -25,6 +25,7 @@ struct lines {
     float sum[LINES];
     float *kept[LINES]; /* exponentials of lines that are not longer than `most_kept` */
     uint32_t most_kept;
+    uint8_t *results; /* of each value or each element of a line */
 };
 
 static inline void larger_sixteen(uint8_t *restrict most, const uint8_t *restrict x, uint8_t flip) {
@@ -83,7 +84,7 @@ static void divide_some(const struct morsel_softmax_args *a, const float *expone
 /* Line o, whose sum is known. A long one has fewer values than elements: the result of each value is looked up. */
 static void finish_line(const struct morsel_softmax_args *a, morsel_divide_fn *divide, const struct lines *l, uint32_t o) {
     const uint8_t *x = (const uint8_t *)a->x.data + l->first[o], flip = (uint8_t)a->x.qparams.sign_flip;
-    uint8_t *y = (uint8_t *)a->y.data + l->first[o], results[BYTES];
+    uint8_t *y = (uint8_t *)a->y.data + l->first[o], *results = l->results;
     if (a->count > l->most_kept) {
         divide(a, l->table[o], l->sum[o], l->most[o] + 1, results);
         for (size_t i = 0, n = (size_t)a->count * a->inner; i < n; i += a->inner) y[i] = results[x[i] ^ flip];
@@ -96,9 +97,14 @@ static void finish_line(const struct morsel_softmax_args *a, morsel_divide_fn *d
 /* Exponentials are looked up by their distance to the largest. Where fewer lines are left, the last one stands for those that lack. */
 void morsel_softmax_bytes(const struct morsel_softmax_args *a, morsel_divide_fn *divide, uint32_t begin, uint32_t end) {
     struct lines l;
-    float stack[LINES][STACK_KEPT];
+    union { /* longer lines than these are kept in the room, or not at all */
+        float kept[LINES][STACK_KEPT];
+        uint8_t results[BYTES];
+    } stack;
+    uint8_t few[STACK_KEPT];
     l.most_kept = a->room.bytes >= LINES * BYTES * sizeof(float) ? BYTES : STACK_KEPT;
-    for (uint32_t o = 0; o < LINES; o++) l.kept[o] = l.most_kept > STACK_KEPT ? (float *)(void *)a->room.data + o * BYTES : stack[o];
+    l.results = a->count > STACK_KEPT ? stack.results : few;
+    for (uint32_t o = 0; o < LINES; o++) l.kept[o] = l.most_kept > STACK_KEPT ? (float *)(void *)a->room.data + o * BYTES : stack.kept[o];
     for (uint32_t n; begin < end; begin += n) {
         n = end - begin < LINES ? end - begin : LINES;
         for (uint32_t o = 0; o < LINES; o++) {
@@ -126,7 +132,7 @@ static uint32_t exponentials_of_some(const struct morsel_softmax_args *a, size_t
     return n;
 }
 
-static void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
+static MORSEL_OWN_FRAME void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
     float v[MORSEL_LANES], partial[8] = {0}, most = -FLT_MAX;
     for (uint32_t i = 0, n; i < a->count; i += n) {
         n = load_some(a, first, i, v);

@@ -50,14 +50,19 @@ def arena_of_tflm(net):
     return int(found[1]) if found else None
 
 
+def stack_of_cortex_m():
+    return int(re.search(r"#define MORSEL_STACK_C (\d+)", open("core/morsel.h").read())[1])
+
+
 def row(name, arenas, tflm):
-    cells = " | ".join([name, *(f"{a:,}" for a in arenas)])
+    least, *others = arenas
+    cells = " | ".join([name, *(f"{a:,}" for a in (least, least + stack_of_cortex_m(), *others))])
     print(f"| {cells} | {tflm:,} |" if tflm else f"| {cells} | |", flush=True)
 
 
 def main():
     files = arguments().files
-    print("| network | `--arena 1` | default | `--no-streaming` | TFLM |\n|---|---|---|---|---|")
+    print("| network | `--arena 1` | with the stack on Cortex-M | default | `--no-streaming` | TFLM |\n|---|---|---|---|---|---|")
     for net in NETS:
         row(net, [arena_of_net(net, mode) for mode in MODES], arena_of_tflm(net))
     for path in files:

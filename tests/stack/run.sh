@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh [--quick]: how much stack the public functions take, by two methods, beside what core/morsel.h states.
-# Measured on painted stacks (painted.c) with the shipped network and those of the determinism test: here, on emulated arm64, on i686. And
-# by gcc's call graph (stack.py), for those and in plain C for Cortex-M. --quick: this machine's call graph alone, and arm64 as it was built.
+# Measured on painted stacks (painted.c) with the shipped network and those of the determinism test: here, on emulated arm64, on i686. With
+# the shipped one alone on an emulated Cortex-M7, where its compiler and qemu-system-arm are installed (tests/portability). And by gcc's call
+# graph (stack.py), for those, riscv64, and Cortex-M. --quick: this machine's call graph alone, and arm64 as it was built.
 # Needs gcc 10 or later. Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
 cd "$(dirname "$0")/../.." || exit 1
 work=build/stack
@@ -55,10 +56,16 @@ if [ "$1" = --quick ]; then
 else
     [ "$here" = aarch64 ] || { build aarch64 aarch64-linux-gnu- && measure aarch64 aarch64-linux-gnu- qemu-aarch64 $work/aarch64/libmorsel.a; }
     [ "$here" != x86_64 ] || { build i686 i686-linux-gnu- && measure i686 i686-linux-gnu- "" $work/i686/libmorsel.a -msse2; }
+    build riscv64 riscv64-linux-gnu- && measure riscv64 riscv64-linux-gnu- qemu-riscv64 $work/riscv64/libmorsel.a
     build cortex-m7 arm-none-eabi- "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16"
     build cortex-m0 arm-none-eabi- "-mcpu=cortex-m0 -mthumb"
-    echo "skip painted Cortex-M: no emulator of one is set up"
 fi
 # shellcheck disable=SC2086
+if command -v arm-none-eabi-gcc >/dev/null && command -v qemu-system-arm >/dev/null; then
+    took=$(sh tests/portability/run.sh Cortex-M7 2>$work/log | sed -n 's/^| Cortex-M7 | gcc | yes | [0-9a-f]* | \([0-9]*\) .*/\1/p')
+    most=$(sed -n 's/^#define MORSEL_STACK_C //p' core/morsel.h)
+    if [ "${took:-0}" -gt 0 ] && [ "$took" -le "$most" ]; then echo "ok painted cortex-m7 c: run $took of $most"
+    else fail "painted cortex-m7 c: ${took:-no figure} of $most"; fi
+else echo "skip painted cortex-m7: no arm-none-eabi-gcc, qemu-system-arm"; fi
 python3 tests/stack/stack.py --check $folders || status=1
 exit $status

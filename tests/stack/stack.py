@@ -59,7 +59,8 @@ RULES = [
     (r"x86/conv_avx2\.c:run_(pixels|blocks)", r"widen_\w+"),
     (r"morsel_words_tile_avx2", r"tile_[46]x(8|16)"),
     (r"morsel_float_conv", r"[^:]*:(eight_)?each_row(_c)?|morsel_float_each_row_c"),
-    (r"run_strips?|take_pixel", r"[^:]*:(eight_)?(take_bytes|add_taps|store)(_c)?"),
+    (r"take_pixel", r"[^:]*:(eight_)?take_bytes(_c)?"),
+    (r"run_strips?", r"[^:]*:(eight_)?(take_bytes|add_taps|store)(_c)?"),
     (r"morsel_for_pairs", r"(sum|product|add|multiply)_line|morsel_q(add|mul)_c"),
     (r"morsel_max_pool_rows_c", r"kernels/pool\.c:max_(bytes|floats)"),
     (r"morsel_mean_lines", r"sum_line_of_bytes|morsel_sum_bytes\w*|sum_line\w*"),
@@ -210,7 +211,7 @@ def main():
         for level, name in enumerate(LEVELS[library.machine]):
             seen = {}
             column = columns[library.name, name] = {f: library.depth(f, level, seen) for f in functions if f in library.frames}
-            limit = "arm64" if library.name == "i686" else library.machine  # SSE2: morsel.h says so
+            limit = "arm64" if library.name in ("i686", "riscv64") else library.machine  # SSE2, 64 bits: morsel.h says so
             deepest = max(column.values(), key=lambda found: found[0])
             most[limit] = max(most.get(limit, 0), deepest[0])
             all_seen.update(seen)
