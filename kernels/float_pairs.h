@@ -33,12 +33,29 @@ EIGHT_INLINE eight eight_next(const struct eight_operand *o, eight same, uint32_
     return o->step ? eight_read(&o->reader, o->x, o->at + i) : same;
 }
 
+/* Sums of floats in order, which take most of the time of networks in float: eight by eight, and how many that makes. */
+static uint32_t eight_add_floats(const struct eight_writer *w, const float *a, const float *b, float *y, uint32_t n) {
+    struct eight_writer floats = *w;
+    uint32_t i = 0;
+    floats.is_float = 1;
+    for (; n - i >= 8; i += 8) eight_write(&floats, y, i, 0, 8, eight_add(eight_load(a + i), eight_load(b + i)));
+    return i;
+}
+
+static int eight_adds_floats(const struct morsel_binary_args *args, const struct eight_operand *a, const struct eight_operand *b) {
+    return args->op == MORSEL_BINARY_ADD && a->step && b->step && a->x->qparams.is_float && b->x->qparams.is_float &&
+           args->y.qparams.is_float;
+}
+
 /* n elements of y from `first` on. An operand in place is y at the same elements: they are read before they are written. */
 static void eight_binary_line(const struct morsel_binary_args *args, const struct eight_writer *w, const struct eight_operand *a,
                               const struct eight_operand *b, uint32_t first, uint32_t n) {
     const eight same_a = eight_all(a->step ? 0 : morsel_load_float(a->x, a->at)),
                 same_b = eight_all(b->step ? 0 : morsel_load_float(b->x, b->at));
-    for (uint32_t i = 0, now; i < n; i += now) {
+    uint32_t i = 0;
+    if (eight_adds_floats(args, a, b))
+        i = eight_add_floats(w, (const float *)a->x->data + a->at, (const float *)b->x->data + b->at, (float *)args->y.data + first, n);
+    for (uint32_t now; i < n; i += now) {
         now = n - i < 8 ? n - i : 8;
         eight va = now == 8 ? eight_next(a, same_a, i) : eight_read_some(a->x, a->at + (size_t)i * a->step, a->step, now);
         eight vb = now == 8 ? eight_next(b, same_b, i) : eight_read_some(b->x, b->at + (size_t)i * b->step, b->step, now);
