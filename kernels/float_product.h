@@ -160,6 +160,10 @@ static void product_pack(const struct product_block *p, const float *b, float *p
     if (p->n < 16) memset(panel, 0, 16 * p->taps * sizeof *panel);
     for (uint32_t k = 0; k < turned; k += 4)
         for (uint32_t c = 0; c < 16; c += 4) product_turn(panel + 16 * k + c, b + c * apart + k, apart);
+    if (apart == 1 && p->n == 16) {
+        for (uint32_t k = 0; k < p->taps; k++) memcpy(panel + 16 * k, b + k * step, 64);
+        return;
+    }
     for (uint32_t c = 0; c < p->n; c++)
         for (uint32_t k = turned; k < p->taps; k++) panel[16 * k + c] = b[c * apart + k * step];
 }
@@ -170,7 +174,7 @@ static void product_rows(const struct morsel_float_matmul_args *a, const struct 
     float *panel = most == PRODUCT_TAPS ? (float *)(void *)a->room.data : stack;
     for (uint32_t c = 0; c < a->columns; c += 16) {
         struct product_block p = {.args = a, .column = c, .n = a->columns - c < 16 ? a->columns - c : 16};
-        const int lies = a->b_stride[3] == 1 && p.n == 16;
+        const int lies = a->b_stride[3] == 1 && p.n == 16 && rows->n <= 2 * PRODUCT_ROWS;
         for (; p.from < a->inner; p.from += p.taps) {
             p.taps = lies || a->inner - p.from < most ? a->inner - p.from : most;
             p.b = lies ? rows->b + c : panel;
