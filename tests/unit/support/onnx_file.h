@@ -29,8 +29,17 @@ struct bytes {
     size_t size;
 };
 
+/* To the byte, so that sanitizers see what is read behind it; a large one grows by halves, as they take long to move it. */
+static inline size_t room_of(size_t size) {
+    size_t room = 1 << 16;
+    if (size <= room) return size + 1;
+    while (room < size + 1) room += room / 2;
+    return room;
+}
+
 static inline void put_raw(struct bytes *b, const void *from, size_t size) {
-    b->data = realloc(b->data, b->size + size + 1);
+    const size_t room = room_of(b->size + size);
+    if (!b->data || room != room_of(b->size)) b->data = realloc(b->data, room);
     assert_non_null(b->data);
     if (size) memcpy(b->data + b->size, from, size);
     b->size += size;
