@@ -333,7 +333,7 @@ static void put_row(const struct morsel_sink *sink, const struct morsel_picture_
 
 static void start_job(struct job *job, const struct morsel_picture_plan *plan, const struct morsel_source *source, void *scratch) {
     size_t gap = (4 - ((uintptr_t)scratch & 3)) & 3;
-    if (plan->x.taps || plan->y.taps) morsel_pixels_choose(&job->kernels, morsel_cpu_features()); /* which takes 25 us in virtual machines */
+    if (plan->x.taps || plan->y.taps) morsel_pixels_choose(&job->kernels, morsel_cpu_features()); /* 25 us in virtual machines */
     job->plan = plan;
     job->source = source;
     job->columns = (uint32_t *)(void *)((uint8_t *)scratch + gap);
