@@ -241,14 +241,9 @@ static __attribute__((noinline)) void pieces(const struct morsel_tile *t, uint32
         struct sums s = start_tile(t, c);
         w = add_pieces(&s, t, w);
         if (f.mode == MORSEL_REQUANT_RELU) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_RELU);
-        else if (f.mode == MORSEL_REQUANT_FOLDED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_FOLDED);
         else if (f.mode == MORSEL_REQUANT_SHIFTED) put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_SHIFTED);
         else put_four(&s, m, o, &f, y, t->y_step, MORSEL_REQUANT_CLAMPED);
     }
-}
-
-static __attribute__((noinline)) void dense_folded(const struct morsel_tile *t, uint32_t channels) {
-    run_dense(t, channels, t->depth, MORSEL_REQUANT_FOLDED);
 }
 
 static __attribute__((noinline)) void dense_relu(const struct morsel_tile *t, uint32_t channels) {
@@ -266,7 +261,6 @@ static __attribute__((noinline)) void dense_clamped(const struct morsel_tile *t,
 static void dense(const struct morsel_tile *t, uint32_t channels) {
     uint32_t mode = t->span->requant.mode;
     if (mode == MORSEL_REQUANT_RELU) dense_relu(t, channels);
-    else if (mode == MORSEL_REQUANT_FOLDED) dense_folded(t, channels);
     else if (mode == MORSEL_REQUANT_SHIFTED) dense_shifted(t, channels);
     else dense_clamped(t, channels);
 }

@@ -209,7 +209,7 @@ INLINE const int8_t *whole_block(const struct morsel_tile *t, const struct morse
     w = add_block(&s, u, at, w, 0);
     if (!u->ended) keep_sums(u->sums, &s);
     else if (f->mode == MORSEL_REQUANT_RELU) requant_block(t, u, &s, c, f, y, MORSEL_REQUANT_RELU);
-    else if (f->mode == MORSEL_REQUANT_FOLDED) requant_block(t, u, &s, c, f, y, MORSEL_REQUANT_FOLDED);
+    else if (f->mode == MORSEL_REQUANT_SHIFTED) requant_block(t, u, &s, c, f, y, MORSEL_REQUANT_SHIFTED);
     else {
         int32_t sums[64];
         keep_sums(sums, &s);

@@ -93,8 +93,7 @@ static __attribute__((noinline)) void run_eights(const struct morsel_tile *t, st
         e.sums = start_eights(start);
         for (; k < depth % 16; k += 4, w += 64) half_four(&e.sums, e.x, e.z, k, w);
         for (; k < depth; k += 16, w += 256) half_sixteen(&e.sums, e.x, e.z, k, w);
-        if (mode == MORSEL_REQUANT_FOLDED) end_eights(&e, MORSEL_REQUANT_FOLDED);
-        else if (mode == MORSEL_REQUANT_SHIFTED) end_eights(&e, MORSEL_REQUANT_SHIFTED);
+        if (mode == MORSEL_REQUANT_SHIFTED) end_eights(&e, MORSEL_REQUANT_SHIFTED);
         else if (mode == MORSEL_REQUANT_RELU) end_eights(&e, MORSEL_REQUANT_RELU);
         else end_eights(&e, MORSEL_REQUANT_CLAMPED);
         e.y += 8 * e.step;

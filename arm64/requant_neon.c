@@ -34,8 +34,8 @@ void morsel_requant_describe(struct morsel_requant *f, const struct morsel_outpu
 
 /* Returns what all sums of the span begin with. */
 static int32_t use_magic(struct morsel_requant *f, int relu) {
-    f->mode = relu ? MORSEL_REQUANT_RELU : f->zero % 2 ? MORSEL_REQUANT_SHIFTED : MORSEL_REQUANT_FOLDED;
-    if (f->zero % 2 == 0) f->round = MORSEL_MAGIC_FLOAT + (float)f->zero;
+    f->mode = relu ? MORSEL_REQUANT_RELU : MORSEL_REQUANT_SHIFTED;
+    if (relu) f->round = MORSEL_MAGIC_FLOAT + (float)f->zero;
     return relu ? 0x4b000000 : MORSEL_MAGIC_BITS;
 }
 

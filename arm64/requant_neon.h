@@ -26,8 +26,7 @@
 #define MORSEL_MAGIC_BITS 0x4b400000
 
 enum morsel_requant_mode {
-    MORSEL_REQUANT_RELU,    /* sums hold 2^23, zero point -128; this and the next two: all 256 values allowed, stored signed */
-    MORSEL_REQUANT_FOLDED,  /* sums hold magic, zero point even */
+    MORSEL_REQUANT_RELU,    /* sums hold 2^23, zero point -128; this and the next: all 256 values allowed, stored signed */
     MORSEL_REQUANT_SHIFTED, /* sums hold magic */
     MORSEL_REQUANT_CLAMPED, /* any sum, any multiplier */
     MORSEL_REQUANT_RAW      /* sums stay sums: float results, float biases */
@@ -35,7 +34,7 @@ enum morsel_requant_mode {
 
 struct morsel_requant {
     uint32_t mode;
-    float round;        /* magic, plus the zero point where it is folded */
+    float round;        /* magic; RELU: plus the zero point */
     float low, high;    /* limits of the product */
     int32_t zero;       /* signed domain */
     uint32_t sign_flip; /* signed domain to stored byte */
@@ -139,7 +138,6 @@ static inline __attribute__((always_inline)) int8x16_t morsel_requant16(struct m
     }
     int16x8_t a = morsel_low_halves(morsel_scale_magic(s.s0, m, round), morsel_scale_magic(s.s1, m + 4, round));
     int16x8_t b = morsel_low_halves(morsel_scale_magic(s.s2, m + 8, round), morsel_scale_magic(s.s3, m + 12, round));
-    if (mode == MORSEL_REQUANT_FOLDED) return morsel_narrow(a, b);
     return morsel_narrow(vaddq_s16(a, zero), vaddq_s16(b, zero));
 }
 
@@ -153,14 +151,14 @@ struct morsel_requant8 {
     int8x8_t sign_flip;
 };
 
-/* For RELU, SHIFTED (which does what is FOLDED too) or CLAMPED; what a mode has no use for vanishes. */
+/* For RELU, SHIFTED or CLAMPED; what a mode has no use for vanishes. */
 static inline __attribute__((always_inline)) struct morsel_requant8 morsel_keep_requant8(const struct morsel_requant *f, const float *m) {
     struct morsel_requant8 k = {vld1q_f32(m),
                                 vld1q_f32(m + 4),
                                 vdupq_n_f32(f->round),
                                 vdupq_n_f32(f->low),
                                 vdupq_n_f32(f->high),
-                                vdupq_n_s16(f->mode == MORSEL_REQUANT_FOLDED ? 0 : (int16_t)f->zero),
+                                vdupq_n_s16((int16_t)f->zero),
                                 vdup_n_s8((int8_t)f->sign_flip)};
     return k;
 }
@@ -193,7 +191,7 @@ static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, str
         b = vmulq_f32(vsubq_f32(vreinterpretq_f32_s32(s.s1), magic), k->m1);
     }
     int16x8_t rounded = morsel_low_halves(vaddq_f32(a, k->round), vaddq_f32(b, k->round)); /* CLAMPED: magic alone */
-    int8x8_t v = vqmovn_s16(mode == MORSEL_REQUANT_FOLDED ? rounded : vaddq_s16(rounded, k->zero));
+    int8x8_t v = vqmovn_s16(vaddq_s16(rounded, k->zero));
     vst1_s8((int8_t *)to, mode == MORSEL_REQUANT_CLAMPED ? veor_s8(v, k->sign_flip) : v);
 }
 
