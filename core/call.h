@@ -71,6 +71,8 @@ union morsel_args {
     struct morsel_quantize_args quantize;
     struct morsel_lookup_args lookup;
     struct morsel_cast_args cast;
+    struct morsel_grid_sample_args grid_sample;
+    struct morsel_non_max_suppression_args non_max_suppression;
     struct morsel_concat concat;
 };
 
@@ -91,6 +93,8 @@ union morsel_kernel {
     morsel_gather_fn *gather;
     morsel_lookup_fn *lookup;
     morsel_cast_fn *cast;
+    morsel_grid_sample_fn *grid_sample;
+    morsel_non_max_suppression_fn *non_max_suppression;
     morsel_copy_fn *copy;
     morsel_range_fn *range;
     morsel_factors_fn *factors;

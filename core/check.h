@@ -83,6 +83,8 @@ enum morsel_error morsel_check_quantize(const struct morsel_step_check *s);
 int morsel_check_dynamic(const struct morsel_step_check *s, const struct morsel_blob_sums *p, uint64_t channels, uint32_t rows);
 enum morsel_error morsel_check_lookup(const struct morsel_step_check *s);
 enum morsel_error morsel_check_cast(const struct morsel_step_check *s);
+enum morsel_error morsel_check_grid_sample(const struct morsel_step_check *s);
+enum morsel_error morsel_check_non_max_suppression(const struct morsel_step_check *s);
 
 /* struct morsel_kind's `work` (core/kind.h), in work.c. */
 struct morsel_step_work;
@@ -99,6 +101,7 @@ uint64_t morsel_work_gather(const struct morsel_step_work *w);
 uint64_t morsel_work_lookup(const struct morsel_step_work *w);
 uint64_t morsel_work_binary(const struct morsel_step_work *w);
 uint64_t morsel_work_concat(const struct morsel_step_work *w);
+uint64_t morsel_work_non_max_suppression(const struct morsel_step_work *w);
 uint64_t morsel_work_elements(const struct morsel_step_work *w); /* no more than that */
 
 /* struct morsel_kind's `period` (core/kind.h). */

@@ -162,10 +162,15 @@ static int are_positions(const struct morsel_step_check *s, uint32_t offset, uin
     return 1;
 }
 
+/* Whether y has x's images and channels. */
+static int same_pictures(const struct morsel_blob_tensor *x, const struct morsel_blob_tensor *y) {
+    return x->rank == 4 && y->rank == 4 && x->dims[0] == y->dims[0] && x->dims[3] == y->dims[3];
+}
+
 enum morsel_error morsel_check_resize(const struct morsel_step_check *s) {
     const struct morsel_blob_resize *p = s->parameters;
     const struct morsel_blob_tensor *x = s->x, *y = s->y;
-    if (x->rank != 4 || y->rank != 4 || x->dims[0] != y->dims[0] || x->dims[3] != y->dims[3]) return MORSEL_ERR_PARAMETER;
+    if (!same_pictures(x, y)) return MORSEL_ERR_PARAMETER;
     if (p->truncate > 1 || !morsel_check_range(y, p->out_min, p->out_max, p->float_min, p->float_max)) return MORSEL_ERR_PARAMETER;
     int fit = are_positions(s, p->rows, y->dims[1], x->dims[1]) && are_positions(s, p->columns, y->dims[2], x->dims[2]);
     return fit ? MORSEL_OK : MORSEL_ERR_CONSTANT;
@@ -218,4 +223,23 @@ enum morsel_error morsel_check_lookup(const struct morsel_step_check *s) {
 enum morsel_error morsel_check_cast(const struct morsel_step_check *s) {
     const struct morsel_blob_cast *p = s->parameters;
     return p->count == morsel_elements(s->x) && p->count == morsel_elements(s->y) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
+}
+
+/* Sides are so short that kernels find places among their pixels in floats and in int32. */
+enum morsel_error morsel_check_grid_sample(const struct morsel_step_check *s) {
+    const struct morsel_blob_grid_sample *p = s->parameters;
+    const struct morsel_blob_tensor *x = s->x, *y = s->y, *grid = morsel_blob_input(s->check->model, s->step, 1);
+    if (!same_pictures(x, y) || (x->dims[1] | x->dims[2]) >= MORSEL_FORMAT_GRID_SIDE) return MORSEL_ERR_PARAMETER;
+    if ((uint64_t)grid->bytes * y->dims[3] != 2 * (uint64_t)y->bytes) return MORSEL_ERR_PARAMETER; /* two floats for each pixel */
+    return (p->nearest | p->corners) > 1 || p->beyond >= MORSEL_BEYOND_COUNT ? MORSEL_ERR_PARAMETER : MORSEL_OK;
+}
+
+enum morsel_error morsel_check_non_max_suppression(const struct morsel_step_check *s) {
+    const struct morsel_blob_non_max_suppression *p = s->parameters;
+    const uint32_t boxes = morsel_product3(p->images, p->count, 4), lists = morsel_product(p->images, p->classes);
+    const uint32_t scores = morsel_elements(morsel_blob_input(s->check->model, s->step, 1));
+    if (boxes != morsel_elements(s->x) || morsel_product(lists, p->count) != scores) return MORSEL_ERR_PARAMETER;
+    if (morsel_product3(lists, p->most, 3) != morsel_elements(s->y)) return MORSEL_ERR_PARAMETER;
+    if (p->most > p->count || p->count > s->step->scratch_bytes || p->centre > 1) return MORSEL_ERR_PARAMETER;
+    return morsel_finite(p->overlap) && p->least == p->least ? MORSEL_OK : MORSEL_ERR_PARAMETER;
 }

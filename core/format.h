@@ -207,6 +207,9 @@ enum morsel_step_kind {
     MORSEL_STEP_LAYER_NORM = 23,        /* x q8 or f32 seen as [lines, count], along count -> y q8 or f32: struct morsel_blob_layer_norm */
     MORSEL_STEP_FLOAT_MATMUL = 24,      /* x f32, second input f32, a third one f32 or none -> y f32: struct morsel_blob_float_matmul */
     MORSEL_STEP_RESIZE = 25,            /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW C], linearly: struct morsel_blob_resize */
+    MORSEL_STEP_GRID_SAMPLE = 26, /* x f32 [N H W C], second input f32 [N OH OW 2] -> y f32 [N OH OW C]: struct morsel_blob_grid_sample */
+    MORSEL_STEP_NON_MAX_SUPPRESSION =
+        27, /* x f32 [B, n, 4], second input f32 [B, C, n] -> y int32: struct morsel_blob_non_max_suppression */
     MORSEL_STEP_KIND_COUNT
 };
 #define MORSEL_STEP_SINCE_2 MORSEL_STEP_RANGE /* the first kind that version 1 has not */
@@ -379,6 +382,33 @@ struct morsel_blob_resize {
     uint32_t truncate;      /* 0 or 1 */
     int32_t out_min, out_max;
     float float_min, float_max;
+};
+
+/*
+ * Pixels of x at places that the second input names: along the width, then along the height. Along a side of n pixels g stands for
+ *     p = ((g + 1) * n - 1) / 2, or with `corners` (g + 1) / 2 * (n - 1), each operation rounded
+ * and is kept within -2^22..2^22; a NaN is -2^22. Pixel i = floor(p) weighs (i + 1) - p, and pixel i + 1 weighs p - i. With `nearest` it is
+ * the pixel at p, rounded to nearest or even, alone. A value of y is 0 plus weight * x of up to four pixels, rounded one by one: rows from
+ * above, in each from the left. A weight is the row's times the column's. `beyond`: which pixel stands for one beside the picture, if any.
+ */
+struct morsel_blob_grid_sample {
+    uint32_t nearest; /* 0 or 1 */
+    uint32_t beyond;  /* enum morsel_beyond */
+    uint32_t corners; /* 0 or 1 */
+};
+#define MORSEL_FORMAT_GRID_SIDE (1u << 22) /* H and W of x are below it */
+
+/*
+ * x is boxes of n objects, the second input scores of the same in each class. y is [B * C * most][3]: image, class and object of what was
+ * selected, image by image, class by class, then rows of -1. Of a class the object of the highest score above `least` is selected, of equal
+ * ones the first. Out go those of whose union with it the common part is more than `overlap`; and so on, up to `most`. A NaN is no score. A
+ * box with a NaN, or of no area, overlaps none. Each operation is rounded. Scratch: n bytes.
+ */
+struct morsel_blob_non_max_suppression {
+    uint32_t images, classes, count; /* B, C, n */
+    uint32_t most;                   /* 1 .. n */
+    uint32_t centre;                 /* 0: boxes are two opposite corners, y x y x; 1: x and y of their middle, width and height */
+    float overlap, least;            /* least may be -inf */
 };
 
 /* y seen as [outer][sum of inner], input k as [outer][inner_k]; inner_k in elements, one for each input. Bytes are copied as they are. */

@@ -93,6 +93,13 @@ KIND(morsel_kind_lookup, "lookup", 1, INTEGERS, BOTH, 0, NONE, 0, sizeof(struct 
      .work = morsel_work_lookup, .check = morsel_check_lookup, .prepare = morsel_prepare_lookup, .run = morsel_run_lookup);
 KIND(morsel_kind_cast, "cast", 1, INTEGERS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_cast), 0, .kernels = morsel_kernels_cast,
      .work = morsel_work_elements, .check = morsel_check_cast, .prepare = morsel_prepare_cast, .run = morsel_run_cast);
+KIND(morsel_kind_grid_sample, "grid_sample", 2, FLOATS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_grid_sample), 0,
+     .kernels = morsel_kernels_grid_sample, .work = morsel_work_resize, .check = morsel_check_grid_sample,
+     .prepare = morsel_prepare_grid_sample, .run = morsel_run_grid_sample);
+KIND(morsel_kind_non_max_suppression, "non_max_suppression", 2, FLOATS, INTEGERS, 0, NONE, 0,
+     sizeof(struct morsel_blob_non_max_suppression), 0, .kernels = morsel_kernels_non_max_suppression,
+     .work = morsel_work_non_max_suppression, .check = morsel_check_non_max_suppression, .prepare = morsel_prepare_non_max_suppression,
+     .run = morsel_run_non_max_suppression);
 
 _Static_assert(!offsetof(struct morsel_blob_conv, window) && !offsetof(struct morsel_blob_float_conv, window) &&
                    !offsetof(struct morsel_blob_pool, window),

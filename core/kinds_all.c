@@ -33,6 +33,8 @@ const struct morsel_kind *const morsel_kinds[MORSEL_KINDS] = {
     [MORSEL_STEP_DYNAMIC_FC] = &morsel_kind_dynamic_fc,
     [MORSEL_STEP_LOOKUP] = &morsel_kind_lookup,
     [MORSEL_STEP_CAST] = &morsel_kind_cast,
+    [MORSEL_STEP_GRID_SAMPLE] = &morsel_kind_grid_sample,
+    [MORSEL_STEP_NON_MAX_SUPPRESSION] = &morsel_kind_non_max_suppression,
 };
 
 const struct morsel_way *const morsel_ways[MORSEL_WAYS] = {

@@ -40,14 +40,18 @@ static const struct morsel_blob_tensor *input(const struct morsel_preparation *w
     return morsel_blob_input(w->model, w->step, n);
 }
 
+static __attribute__((noinline)) void *input_at(const struct morsel_preparation *w, uint32_t n) {
+    return place_of(w, input(w, n));
+}
+
 static void take_input(struct morsel_input *x, const struct morsel_preparation *w, uint32_t n) {
-    x->data = place_of(w, input(w, n));
+    x->data = input_at(w, n);
     take_qparams(&x->qparams, w, input(w, n));
 }
 
 static void take_output(struct morsel_output *y, const struct morsel_preparation *w, int32_t out_min, int32_t out_max, float float_min,
                         float float_max) {
-    y->data = place_of(w, w->y);
+    y->data = w->y_at;
     take_qparams(&y->qparams, w, w->y);
     y->out_min = out_min + y->qparams.own;
     y->out_max = out_max + y->qparams.own;
@@ -171,7 +175,7 @@ void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation
     a->inputs = p->inputs;
     a->outputs = p->outputs;
     a->blocks = (p->outputs + 15) / 16;
-    a->lines = by_line ? place_of(w, input(w, 1)) : NULL;
+    a->lines = by_line ? input_at(w, 1) : NULL;
     call->kernel.fc = table_for(w, w->kernels->refusals.fc, a)->fc;
     call->units = a->rows * a->blocks;
     if (!by_line) take_numbers(call, w, &a->channels);
@@ -199,9 +203,9 @@ void morsel_prepare_float_matmul(struct morsel_call *call, const struct morsel_p
     const struct morsel_blob_float_matmul *p = w->parameters;
     struct morsel_float_matmul_args *a = &call->args.float_matmul;
     const uint32_t *dims = p->dims;
-    a->a = (const float *)place_of(w, w->x) + p->a_first;
-    a->b = (const float *)place_of(w, input(w, 1)) + p->b_first;
-    a->term = w->step->input_count > 2 ? place_of(w, input(w, 2)) : NULL;
+    a->a = (const float *)w->x_at + p->a_first;
+    a->b = (const float *)input_at(w, 1) + p->b_first;
+    a->term = w->step->input_count > 2 ? input_at(w, 2) : NULL;
     take_output(&a->y, w, 0, 0, p->float_min, p->float_max);
     a->middle = dims[1];
     a->rows = dims[2];
@@ -256,8 +260,8 @@ void morsel_prepare_unary(struct morsel_call *call, const struct morsel_preparat
 void morsel_prepare_lut(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_lut *p = w->parameters;
     struct morsel_lut_args *a = &call->args.lut;
-    a->x = place_of(w, w->x);
-    a->y = place_of(w, w->y);
+    a->x = w->x_at;
+    a->y = w->y_at;
     a->x_flip = flip_of(w, w->x) ^ own_flip(w->x);
     a->y_flip = flip_of(w, w->y) ^ own_flip(w->y);
     a->table = morsel_blob_at(w->model, p->table);
@@ -336,7 +340,7 @@ void morsel_prepare_concat(struct morsel_call *call, const struct morsel_prepara
     a->model = w->model;
     a->step = w->step;
     a->blocks = w->blocks;
-    a->y = place_of(w, w->y);
+    a->y = w->y_at;
     a->y_stride = w->y->bytes / p->outer;
     a->size = morsel_type_bytes(w->y->type);
     a->y_flip = flip_of(w, w->y);
@@ -348,8 +352,8 @@ void morsel_prepare_concat(struct morsel_call *call, const struct morsel_prepara
 void morsel_prepare_gather(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_gather *p = w->parameters;
     struct morsel_gather_args *a = &call->args.gather;
-    a->x = place_of(w, w->x);
-    a->y = place_of(w, w->y);
+    a->x = w->x_at;
+    a->y = w->y_at;
     a->table = morsel_blob_at(w->model, p->table);
     a->rank = p->rank;
     memcpy(a->dims, p->dims, sizeof a->dims);
@@ -363,8 +367,8 @@ void morsel_prepare_gather(struct morsel_call *call, const struct morsel_prepara
 void morsel_prepare_range(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_range *p = w->parameters;
     struct morsel_range_args *a = &call->args.range;
-    a->x = place_of(w, w->x);
-    a->y = place_of(w, w->y);
+    a->x = w->x_at;
+    a->y = w->y_at;
     a->elements = morsel_elements(w->x);
     a->count = p->count;
     call->kernel.range = w->kernels->range;
@@ -374,8 +378,8 @@ void morsel_prepare_range(struct morsel_call *call, const struct morsel_preparat
 void morsel_prepare_factors(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_factors *p = w->parameters;
     struct morsel_factors_args *a = &call->args.factors;
-    a->x = place_of(w, w->x);
-    a->y = place_of(w, w->y);
+    a->x = w->x_at;
+    a->y = w->y_at;
     a->lines = p->lines;
     a->pieces = morsel_elements(w->x) / 2 / p->lines;
     a->channels = p->channels;
@@ -388,9 +392,9 @@ void morsel_prepare_factors(struct morsel_call *call, const struct morsel_prepar
 void morsel_prepare_quantize(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_quantize *p = w->parameters;
     struct morsel_quantize_args *a = &call->args.quantize;
-    a->x = place_of(w, w->x);
-    a->numbers = place_of(w, input(w, 1));
-    a->y = place_of(w, w->y);
+    a->x = w->x_at;
+    a->numbers = input_at(w, 1);
+    a->y = w->y_at;
     a->elements = morsel_elements(w->y);
     a->count = p->count;
     a->by_line = p->lines > 1;
@@ -402,8 +406,8 @@ void morsel_prepare_quantize(struct morsel_call *call, const struct morsel_prepa
 void morsel_prepare_lookup(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_lookup *p = w->parameters;
     struct morsel_lookup_args *a = &call->args.lookup;
-    a->x = place_of(w, w->x);
-    a->y = place_of(w, w->y);
+    a->x = w->x_at;
+    a->y = w->y_at;
     a->table = morsel_blob_at(w->model, p->table);
     a->rows = p->rows;
     a->bytes = p->width * morsel_type_bytes(w->y->type);
@@ -414,23 +418,60 @@ void morsel_prepare_lookup(struct morsel_call *call, const struct morsel_prepara
 
 void morsel_prepare_cast(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_cast *p = w->parameters;
-    call->args.cast.x = place_of(w, w->x);
-    call->args.cast.y = place_of(w, w->y);
+    call->args.cast.x = w->x_at;
+    call->args.cast.y = w->y_at;
     call->kernel.cast = w->kernels->cast;
     call->units = p->count;
+}
+
+void morsel_prepare_grid_sample(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_grid_sample *p = w->parameters;
+    struct morsel_grid_sample_args *a = &call->args.grid_sample;
+    a->x = w->x_at;
+    a->grid = input_at(w, 1);
+    a->y = w->y_at;
+    a->sides[0] = w->x->dims[2];
+    a->sides[1] = w->x->dims[1];
+    a->channels = w->y->dims[3];
+    a->pixels = w->y->dims[1] * w->y->dims[2];
+    a->nearest = p->nearest;
+    a->beyond = p->beyond;
+    a->corners = p->corners;
+    call->kernel.grid_sample = w->kernels->grid_sample;
+    call->units = w->y->dims[0] * a->pixels;
+}
+
+void morsel_prepare_non_max_suppression(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_non_max_suppression *p = w->parameters;
+    struct morsel_non_max_suppression_args *a = &call->args.non_max_suppression;
+    a->boxes = w->x_at;
+    a->scores = input_at(w, 1);
+    a->y = w->y_at;
+    a->gone = morsel_arena_at(w->model, &w->blocks, w->step->scratch_offset);
+    a->images = p->images;
+    a->classes = p->classes;
+    a->count = p->count;
+    a->most = p->most;
+    a->centre = p->centre;
+    a->overlap = p->overlap;
+    a->least = p->least;
+    call->kernel.non_max_suppression = w->kernels->non_max_suppression;
+    call->units = 1;
 }
 
 void morsel_prepare(struct morsel_call *call, const struct morsel_session *session, const struct morsel_kernels *kernels,
                     const struct morsel_kernels *plain, uint32_t index) {
     const struct morsel_blob_step *step = morsel_blob_step(session->model, index);
-    const struct morsel_preparation work = {.model = session->model,
-                                            .blocks = morsel_session_blocks(session),
-                                            .step = step,
-                                            .parameters = morsel_blob_at(session->model, step->parameters),
-                                            .x = morsel_blob_input(session->model, step, 0),
-                                            .y = morsel_blob_output(session->model, step),
-                                            .kernels = kernels,
-                                            .plain = plain};
+    struct morsel_preparation work = {.model = session->model,
+                                      .blocks = morsel_session_blocks(session),
+                                      .step = step,
+                                      .parameters = morsel_blob_at(session->model, step->parameters),
+                                      .x = morsel_blob_input(session->model, step, 0),
+                                      .y = morsel_blob_output(session->model, step),
+                                      .kernels = kernels,
+                                      .plain = plain};
+    work.x_at = place_of(&work, work.x);
+    work.y_at = place_of(&work, work.y);
     call->kind = (uint8_t)step->kind;
     call->row_elements = work.y->dims[2] * work.y->dims[3];
     morsel_kinds[step->kind]->prepare(call, &work);

@@ -15,6 +15,7 @@ struct morsel_preparation {
     const struct morsel_blob_step *step;
     const void *parameters;                       /* the step's record */
     const struct morsel_blob_tensor *x, *y;       /* its first input, its output */
+    void *x_at, *y_at;                            /* where those lie */
     const struct morsel_kernels *kernels, *plain; /* the best ones, and plain C for what they refuse */
 };
 
@@ -33,6 +34,8 @@ void morsel_prepare_resize(struct morsel_call *call, const struct morsel_prepara
 void morsel_prepare_softmax(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_concat(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_lookup(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_grid_sample(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_non_max_suppression(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_cast(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_gather(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_range(struct morsel_call *call, const struct morsel_preparation *w);

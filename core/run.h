@@ -48,6 +48,8 @@ void morsel_run_layer_norm(const struct morsel_call *call, const union morsel_ar
 void morsel_run_resize(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_softmax(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_lookup(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_grid_sample(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
+void morsel_run_non_max_suppression(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_cast(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_gather(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);
 void morsel_run_range(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end);

@@ -202,6 +202,14 @@ void morsel_run_cast(const struct morsel_call *call, const union morsel_args *a,
     call->kernel.cast(&a->cast, begin, end);
 }
 
+void morsel_run_grid_sample(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.grid_sample(&a->grid_sample, begin, end);
+}
+
+void morsel_run_non_max_suppression(const struct morsel_call *call, const union morsel_args *a, uint32_t begin, uint32_t end) {
+    call->kernel.non_max_suppression(&a->non_max_suppression, begin, end);
+}
+
 /* Points at input k of a concatenation, and at its place in each row of y. */
 static void point_at_piece(const struct morsel_concat *c, uint32_t k, struct morsel_copy_args *copy) {
     const struct morsel_blob_concat *p = morsel_blob_at(c->model, c->step->parameters);

@@ -133,6 +133,15 @@ static const struct setting settings[] = {
     SET(GATHER, gather.size, 1),
     SET(LOOKUP, lookup.rows, 6),
     SET(LOOKUP, lookup.bytes, 20),
+    SET(GRID_SAMPLE, grid_sample.sides[0], 3),
+    SET(GRID_SAMPLE, grid_sample.sides[1], 2),
+    SET(GRID_SAMPLE, grid_sample.channels, 4),
+    SET(GRID_SAMPLE, grid_sample.pixels, 8),
+    SET(GRID_SAMPLE, grid_sample.beyond, MORSEL_BEYOND_MIRROR),
+    SET(NON_MAX_SUPPRESSION, non_max_suppression.images, 1),
+    SET(NON_MAX_SUPPRESSION, non_max_suppression.classes, 2),
+    SET(NON_MAX_SUPPRESSION, non_max_suppression.count, 11),
+    SET(NON_MAX_SUPPRESSION, non_max_suppression.most, 5),
     SET(RANGE, range.elements, 61),
     SET(RANGE, range.count, 30),
     SET(FACTORS, factors.lines, 1),
@@ -336,6 +345,15 @@ static void try_places(struct trial *t, uint32_t kind) {
         a->cast.x = (const int32_t *)(const void *)weights;
         a->cast.y = to;
         k->cast(&a->cast, 0, 31);
+    } else if (kind == MORSEL_STEP_GRID_SAMPLE) {
+        a->grid_sample.x = a->grid_sample.grid = t->floats;
+        a->grid_sample.y = to;
+        k->grid_sample(&a->grid_sample, 0, 8);
+    } else if (kind == MORSEL_STEP_NON_MAX_SUPPRESSION) {
+        a->non_max_suppression.boxes = a->non_max_suppression.scores = t->floats;
+        a->non_max_suppression.y = (int32_t *)(void *)t->y;
+        a->non_max_suppression.gone = (uint8_t *)t->weight_sum; /* behind the floats */
+        k->non_max_suppression(&a->non_max_suppression, 0, 1);
     } else if (kind == MORSEL_STEP_RANGE) {
         a->range.x = t->floats;
         a->range.y = to;
@@ -358,7 +376,9 @@ static void try_places(struct trial *t, uint32_t kind) {
 #define WINDOWS (BIT(CONV) | BIT(DEPTHWISE) | BIT(FLOAT_CONV) | BIT(AVERAGE_POOL) | BIT(MAX_POOL))
 #define PRODUCTS (BIT(FC) | BIT(MATMUL) | BIT(FLOAT_MATMUL))
 #define LINES (BIT(MEAN) | BIT(SOFTMAX) | BIT(LAYER_NORM) | BIT(RESIZE))
-#define FLOATS_OUT (BIT(FLOAT_CONV) | BIT(FLOAT_MATMUL) | BIT(SOFTMAX) | BIT(LAYER_NORM) | BIT(CAST) | BIT(RANGE) | BIT(FACTORS))
+#define FLOATS_OUT \
+    (BIT(FLOAT_CONV) | BIT(FLOAT_MATMUL) | BIT(SOFTMAX) | BIT(LAYER_NORM) | BIT(CAST) | BIT(RANGE) | BIT(FACTORS) | BIT(GRID_SAMPLE) | \
+     BIT(NON_MAX_SUPPRESSION))
 
 /* `op` of kinds that have several. Results tell where one is missing, and do not depend on how bytes are stored. */
 static void try_kind(struct trial *t, uint32_t kind, uint32_t op) {
@@ -388,7 +408,7 @@ static const uint32_t answers[MORSEL_STEP_KIND_COUNT] = {
     [MORSEL_STEP_GATHER] = 0x608a504d,     [MORSEL_STEP_FLOAT_CONV] = 0xcc55487a,   [MORSEL_STEP_FLOAT_MATMUL] = 0xce944d64,
     [MORSEL_STEP_LAYER_NORM] = 0xd02439ea, [MORSEL_STEP_RESIZE] = 0xd2bbba7a,       [MORSEL_STEP_RANGE] = 0xeabb6ace,
     [MORSEL_STEP_FACTORS] = 0x4fbe5032,    [MORSEL_STEP_QUANTIZE] = 0x3c100011,     [MORSEL_STEP_LOOKUP] = 0x1918c7d9,
-    [MORSEL_STEP_CAST] = 0xd5753e7f,
+    [MORSEL_STEP_CAST] = 0xd5753e7f,       [MORSEL_STEP_GRID_SAMPLE] = 0xf7f7c4c2,  [MORSEL_STEP_NON_MAX_SUPPRESSION] = 0x6dee5eab,
 };
 
 const char *morsel_selftest_of(const struct morsel_kernels *kernels) {

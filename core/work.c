@@ -69,7 +69,7 @@ uint64_t morsel_work_layer_norm(const struct morsel_step_work *w) {
     return 4 * (uint64_t)morsel_elements(w->x);
 }
 
-/* Each element lies between four. */
+/* Each element lies between four; GRID_SAMPLE, too. */
 uint64_t morsel_work_resize(const struct morsel_step_work *w) {
     return 4 * (uint64_t)morsel_elements(w->y);
 }
@@ -93,6 +93,12 @@ uint64_t morsel_work_binary(const struct morsel_step_work *w) {
 uint64_t morsel_work_concat(const struct morsel_step_work *w) {
     const struct morsel_blob_concat *p = w->parameters;
     return (uint64_t)w->step->input_count * p->outer;
+}
+
+/* Of each class, objects are compared with each that is selected. */
+uint64_t morsel_work_non_max_suppression(const struct morsel_step_work *w) {
+    const struct morsel_blob_non_max_suppression *p = w->parameters;
+    return (uint64_t)morsel_elements(w->y) * p->count;
 }
 
 uint64_t morsel_work_elements(const struct morsel_step_work *w) {

@@ -23,6 +23,7 @@
 
 #include "exact.h"
 #include "ops.h"
+#include "places.h"
 #include "stack.h"
 
 #include <stddef.h>
@@ -358,16 +359,6 @@ typedef void morsel_quantize_fn(const struct morsel_quantize_args *args, uint32_
 static inline int32_t morsel_found_zero(const float *numbers) {
     return numbers[1] >= 0 && numbers[1] <= 255 ? (int32_t)numbers[1] : 0;
 }
-/* Line i of y is line x[i] of the table, each byte ^ sign_flip; a unit is a line. -1 is the last line, and so on; beyond either end the
- * nearest line is taken. */
-struct morsel_lookup_args {
-    const int32_t *x;
-    const uint8_t *table;
-    uint8_t *y;
-    uint32_t rows, bytes; /* of the table; of a line */
-    uint32_t sign_flip;   /* 0 or 0x80; 0 for floats */
-};
-typedef void morsel_lookup_fn(const struct morsel_lookup_args *args, uint32_t begin, uint32_t end);
 
 /* y[i] = (float)x[i]; a unit is an element. */
 struct morsel_cast_args {
@@ -417,6 +408,8 @@ struct morsel_kernels {
     morsel_quantize_fn *quantize;
     morsel_lookup_fn *lookup;
     morsel_cast_fn *cast;
+    morsel_grid_sample_fn *grid_sample;
+    morsel_non_max_suppression_fn *non_max_suppression;
     struct morsel_refusals refusals;
     uint32_t store_flip;     /* of bytes inside a network: 0 or 0x80, whichever conv and its like read without a conversion */
     uint32_t strided_pixels; /* whether conv and depthwise take strided pixels */
@@ -448,9 +441,9 @@ morsel_kernels_family morsel_kernels_conv, morsel_kernels_depthwise, morsel_kern
     morsel_kernels_max_pool, morsel_kernels_fc, morsel_kernels_matmul, morsel_kernels_float_matmul, morsel_kernels_binary,
     morsel_kernels_unary, morsel_kernels_lut, morsel_kernels_mean, morsel_kernels_softmax, morsel_kernels_layer_norm, morsel_kernels_resize,
     morsel_kernels_copy, morsel_kernels_gather, morsel_kernels_range, morsel_kernels_factors, morsel_kernels_quantize,
-    morsel_kernels_lookup, morsel_kernels_cast;
+    morsel_kernels_lookup, morsel_kernels_cast, morsel_kernels_grid_sample, morsel_kernels_non_max_suppression;
 
-/* The same for the machine's own kernels, over slots of plain C in rising order; copy, factors, lookup, cast: none (CONTRIBUTING.md). */
+/* The same for the machine's own kernels, over slots of plain C in rising order; some families have none (CONTRIBUTING.md). */
 uint32_t morsel_faster_start(struct morsel_kernels *table, uint32_t cpu);
 morsel_kernels_family morsel_faster_conv, morsel_faster_depthwise, morsel_faster_float_conv, morsel_faster_average_pool,
     morsel_faster_max_pool, morsel_faster_fc, morsel_faster_matmul, morsel_faster_float_matmul, morsel_faster_binary, morsel_faster_unary,
@@ -482,5 +475,7 @@ morsel_factors_fn morsel_factors_c;
 morsel_quantize_fn morsel_quantize_c;
 morsel_lookup_fn morsel_lookup_c;
 morsel_cast_fn morsel_cast_c;
+morsel_grid_sample_fn morsel_grid_sample_c;
+morsel_non_max_suppression_fn morsel_non_max_suppression_c;
 
 #endif

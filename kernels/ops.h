@@ -4,6 +4,14 @@
 #ifndef MORSEL_OPS_H
 #define MORSEL_OPS_H
 
+/* What counts beside the pixels of a GRID_SAMPLE's picture. */
+enum morsel_beyond {
+    MORSEL_BEYOND_NOTHING = 0, /* no pixel */
+    MORSEL_BEYOND_EDGE = 1,    /* the nearest one */
+    MORSEL_BEYOND_MIRROR = 2,  /* the picture mirrored again and again: about its edges, or with `corners` about the outermost pixels */
+    MORSEL_BEYOND_COUNT
+};
+
 enum morsel_binary_op {
     /* com.microsoft QLinearAdd: round(fma(a, a_ratio, fma(b, b_ratio, offset))). a, b, y all q8, their bytes as integers */
     MORSEL_BINARY_QADD = 1,

@@ -129,3 +129,13 @@ void morsel_kernels_cast(struct morsel_kernels *table, uint32_t cpu) {
     table->cast = morsel_cast_c;
     (void)cpu;
 }
+
+void morsel_kernels_grid_sample(struct morsel_kernels *table, uint32_t cpu) {
+    table->grid_sample = morsel_grid_sample_c;
+    (void)cpu;
+}
+
+void morsel_kernels_non_max_suppression(struct morsel_kernels *table, uint32_t cpu) {
+    table->non_max_suppression = morsel_non_max_suppression_c;
+    (void)cpu;
+}

@@ -35,6 +35,8 @@ morsel_factors_fn morsel_factors_reference;
 morsel_quantize_fn morsel_quantize_reference;
 morsel_lookup_fn morsel_lookup_reference;
 morsel_cast_fn morsel_cast_reference;
+morsel_grid_sample_fn morsel_grid_sample_reference;
+morsel_non_max_suppression_fn morsel_non_max_suppression_reference;
 
 morsel_across_fn morsel_across_reference;
 morsel_blend_fn morsel_blend_reference;

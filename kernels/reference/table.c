@@ -27,6 +27,8 @@ const struct morsel_kernels morsel_kernels_reference = {
     .quantize = morsel_quantize_reference,
     .lookup = morsel_lookup_reference,
     .cast = morsel_cast_reference,
+    .grid_sample = morsel_grid_sample_reference,
+    .non_max_suppression = morsel_non_max_suppression_reference,
     .strided_pixels = 1,
 };
 

@@ -92,7 +92,7 @@ struct family {
 extern const struct family family_conv, family_depthwise, family_fc, family_matmul, family_qadd, family_qmul, family_binary, family_unary,
     family_lut, family_mean, family_softmax, family_layer_norm, family_float_matmul, family_resize, family_copy, family_gather,
     family_lookup, family_cast, family_average_pool, family_max_pool, family_float_conv, family_range, family_factors, family_quantize,
-    family_across, family_blend;
+    family_grid_sample, family_non_max_suppression, family_across, family_blend;
 
 /* An input's memory, `bytes` long, in the next slot. */
 void *trial_room(struct trial *t, size_t bytes, size_t align);

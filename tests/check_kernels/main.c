@@ -16,10 +16,13 @@
 #define CASE_SECONDS 60
 
 static const struct family *const families[] = {
-    &family_conv,       &family_depthwise, &family_fc,       &family_matmul,  &family_qadd,         &family_qmul,         &family_binary,
-    &family_unary,      &family_lut,       &family_mean,     &family_softmax, &family_layer_norm,   &family_average_pool, &family_max_pool,
-    &family_float_conv, &family_copy,      &family_gather,   &family_lookup,  &family_float_matmul, &family_resize,       &family_cast,
-    &family_range,      &family_factors,   &family_quantize, &family_across,  &family_blend,
+    &family_conv,         &family_depthwise, &family_fc,           &family_matmul,
+    &family_qadd,         &family_qmul,      &family_binary,       &family_unary,
+    &family_lut,          &family_mean,      &family_softmax,      &family_layer_norm,
+    &family_average_pool, &family_max_pool,  &family_float_conv,   &family_copy,
+    &family_gather,       &family_lookup,    &family_float_matmul, &family_resize,
+    &family_cast,         &family_range,     &family_factors,      &family_quantize,
+    &family_across,       &family_blend,     &family_grid_sample,  &family_non_max_suppression,
 };
 _Static_assert(sizeof families / sizeof *families ==
                    (offsetof(struct morsel_kernels, refusals) + sizeof(struct morsel_pixel_kernels)) / sizeof(any_fn *),

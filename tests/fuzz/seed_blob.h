@@ -112,6 +112,8 @@ static size_t seed_blob(uint64_t seed, uint8_t *out, size_t capacity) {
         uint32_t kind = seed_from(&b, 1, MORSEL_STEP_KIND_COUNT - 1);
         if (kind >= MORSEL_STEP_RANGE && kind <= MORSEL_STEP_DYNAMIC_FC) seed_dynamic(&b, kind);
         else if (kind == MORSEL_STEP_FLOAT_MATMUL) seed_float_matmul(&b);
+        else if (kind == MORSEL_STEP_GRID_SAMPLE) seed_grid_sample(&b);
+        else if (kind == MORSEL_STEP_NON_MAX_SUPPRESSION) seed_non_max_suppression(&b);
         else seed_any_step(&b, kind);
         if (b.step_count >= SEED_STEPS) break;
         if (seed_elements(&b.tensors[b.tensor_count - 1]) > 4000) break;

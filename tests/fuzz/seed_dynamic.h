@@ -90,6 +90,33 @@ static void seed_float_matmul(struct seed_blob *b) {
     seed_step(b, MORSEL_STEP_FLOAT_MATMUL, &p, sizeof p, x, reads, y);
 }
 
+/* Its grid is an input of its own. */
+static void seed_grid_sample(struct seed_blob *b) {
+    if (b->tensor_count + 4 > SEED_TENSORS) return;
+    uint32_t x = seed_float_input(b), h = seed_from(b, 1, 5), w = seed_from(b, 1, 5);
+    struct morsel_blob_tensor in = b->tensors[x];
+    uint32_t grid = seed_tensor(b, MORSEL_FLOAT32, in.dims[0], h, w, 2), y = seed_tensor(b, MORSEL_FLOAT32, in.dims[0], h, w, in.dims[3]);
+    struct morsel_blob_grid_sample p = {fuzz_below(&b->random, 2), fuzz_below(&b->random, 3), fuzz_below(&b->random, 2)};
+    seed_step_of_two(b, MORSEL_STEP_GRID_SAMPLE, &p, sizeof p, x, grid, y);
+}
+
+/* Its boxes and scores are inputs of its own. */
+static void seed_non_max_suppression(struct seed_blob *b) {
+    if (b->tensor_count + 3 > SEED_TENSORS) return;
+    uint32_t n = seed_from(b, 1, 20), images = seed_from(b, 1, 2), classes = seed_from(b, 1, 3);
+    struct morsel_blob_non_max_suppression p = {images, classes, n, seed_from(b, 1, n), fuzz_below(&b->random, 2), 0.5f, 0.1f};
+    uint32_t x = seed_tensor(b, MORSEL_FLOAT32, images, n, 4, 1), scores = seed_tensor(b, MORSEL_FLOAT32, images, classes, n, 1);
+    uint32_t y = seed_tensor(b, MORSEL_INT32, images * classes * p.most, 3, 1, 1);
+    for (uint32_t i = x; i <= y; i++) {
+        b->tensors[i].layout = MORSEL_ROW_MAJOR;
+        b->tensors[i].rank = i < y ? 3 : 2;
+    }
+    struct morsel_blob_step *step = seed_step_of_two(b, MORSEL_STEP_NON_MAX_SUPPRESSION, &p, sizeof p, x, scores, y);
+    step->scratch_offset = b->arena_bytes;
+    step->scratch_bytes = n;
+    b->arena_bytes += seed_round(n, 64);
+}
+
 /* The channel constants that the kind will have are known only when it is made: it is made of the bytes first. */
 static void seed_dynamic(struct seed_blob *b, uint32_t kind) {
     if (b->step_count + SEED_DYNAMIC_STEPS > SEED_STEPS || b->tensor_count + 6 > SEED_TENSORS) return;

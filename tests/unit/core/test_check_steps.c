@@ -164,7 +164,9 @@ static int types_fit(uint32_t kind, uint32_t x, uint32_t second, uint32_t y) {
     case MORSEL_STEP_MAX_POOL: return x_ok && y == x;
     case MORSEL_STEP_CONCAT:
     case MORSEL_STEP_GATHER: return x == y && second == y;
+    case MORSEL_STEP_GRID_SAMPLE:
     case MORSEL_STEP_FLOAT_MATMUL: return x == MORSEL_FLOAT32 && second == MORSEL_FLOAT32 && y == MORSEL_FLOAT32;
+    case MORSEL_STEP_NON_MAX_SUPPRESSION: return x == MORSEL_FLOAT32 && second == MORSEL_FLOAT32 && y == MORSEL_INT32;
     case MORSEL_STEP_RANGE:
     case MORSEL_STEP_FACTORS: return x == MORSEL_FLOAT32 && y == MORSEL_FLOAT32;
     case MORSEL_STEP_QUANTIZE: return x == MORSEL_FLOAT32 && second == MORSEL_FLOAT32 && y == MORSEL_UINT8;
@@ -197,7 +199,8 @@ static void types_are_in_the_sets_of_the_kind(void **state) {
     for (uint32_t pick = 0; pick < 64 * MORSEL_STEP_KIND_COUNT; pick++) {
         uint32_t kind = pick / 64, x = pick & 3, second = pick >> 2 & 3, y = pick >> 4 & 3;
         int two = kind == MORSEL_STEP_MATMUL || kind == MORSEL_STEP_BINARY || kind == MORSEL_STEP_CONCAT ||
-                  kind == MORSEL_STEP_FLOAT_MATMUL || (kind >= MORSEL_STEP_QUANTIZE && kind <= MORSEL_STEP_DYNAMIC_FC);
+                  kind == MORSEL_STEP_FLOAT_MATMUL || kind >= MORSEL_STEP_GRID_SAMPLE ||
+                  (kind >= MORSEL_STEP_QUANTIZE && kind <= MORSEL_STEP_DYNAMIC_FC);
         if (!kind) continue;
         set_alone(kind, two ? 2 : 1, PARAMETERS_AT);
         d.header->format_version = MORSEL_FORMAT_VERSION;

@@ -16,9 +16,19 @@
 
 /* The slots of struct morsel_kernels in order, by the kind of steps that has them. */
 static const char *const slot_kinds[] = {
-    "conv",   "depthwise", "float_conv", "average_pool", "max_pool", "fc",       "matmul",  "float_matmul",
-    "binary", "binary",    "binary",     "unary",        "lut",      "mean",     "softmax", "layer_norm",
-    "resize", "concat",    "gather",     "range",        "factors",  "quantize", "lookup",  "cast",
+    "conv",        "depthwise",
+    "float_conv",  "average_pool",
+    "max_pool",    "fc",
+    "matmul",      "float_matmul",
+    "binary",      "binary",
+    "binary",      "unary",
+    "lut",         "mean",
+    "softmax",     "layer_norm",
+    "resize",      "concat",
+    "gather",      "range",
+    "factors",     "quantize",
+    "lookup",      "cast",
+    "grid_sample", "non_max_suppression",
 };
 enum { SLOTS = sizeof slot_kinds / sizeof slot_kinds[0], ROWS_SLOTS = 5 };
 _Static_assert(offsetof(struct morsel_kernels, refusals) == SLOTS * sizeof(morsel_cast_fn *), "a name for each slot");

@@ -141,6 +141,7 @@ static void other_kinds_count_elements(void **state) {
     struct morsel_blob_matmul matmul = {.batch = 3, .rows = 5, .inner = 6, .columns = 17};
     struct morsel_blob_float_matmul floats = {.dims = {3, 2, 5, 17}, .inner = 6};
     struct morsel_blob_gather gather = {.rank = 5};
+    struct morsel_blob_non_max_suppression objects = {.count = 7};
     struct morsel_blob_binary binary = {.rank = 3};
     uint32_t concat[8] = {0};
     ((struct morsel_blob_concat *)(void *)concat)->outer = 7;
@@ -161,6 +162,10 @@ static void other_kinds_count_elements(void **state) {
     w = a_step(MORSEL_STEP_LOOKUP, NULL);
     assert_int_equal(morsel_work_lookup(&w), d.y->bytes);
     assert_true(d.y->bytes >= 2 * 3 * 11 * 20);
+    w = a_step(MORSEL_STEP_GRID_SAMPLE, NULL);
+    assert_int_equal(morsel_kinds[MORSEL_STEP_GRID_SAMPLE]->work(&w), 4 * 2 * 3 * 11 * 20);
+    w = a_step(MORSEL_STEP_NON_MAX_SUPPRESSION, &objects);
+    assert_int_equal(morsel_work_non_max_suppression(&w), 2 * 3 * 11 * 20 * 7);
     w = a_step(MORSEL_STEP_BINARY, &binary);
     assert_int_equal(morsel_work_binary(&w), 2 * 3 * 11 * 20 * 3);
     w = a_step(MORSEL_STEP_CONCAT, concat);
