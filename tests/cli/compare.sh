@@ -72,6 +72,9 @@ verify "another input" call_says "not the same inputs, .*: MODEL lacks 'input' 1
 verify "data that is not there" call 1 $float "$work/a.morsel" --data "$work/nowhere"
 verify "no rule" call 2 $float "$work/a.onnx" --data $pictures
 verify "the model as picture" call_says "written over" 2 $float "$work/a.morsel" --svg "$work/a.morsel"
+selecting=tests/golden/cases/places/net.onnx
+"$morsel" convert $selecting -o "$work/b.morsel" >"$work/log" 2>&1 || cat "$work/log"
+verify "numbers of objects stand aside" call_says '^output SQNR 120.00 dB' 0 $selecting "$work/b.morsel"
 cp $pictures/bird.ppm "$work/bird.ppm"
 verify "the data as picture" call_says "written over" 2 $float "$work/a.morsel" --data "$work/bird.ppm" --svg "$work/bird.ppm"
 verify "no folder for the picture" call_says "cannot write" 2 $float "$work/a.morsel" --data "$work/nothing" --svg "$work/none/a.svg"

@@ -375,7 +375,7 @@ static void make_quotes(void) {
     add_value(&graph, 12, "y", ONNX_FLOAT, "3,2");
     add_constant(&graph, "w", ONNX_FLOAT, 2, dims, numbers, 4);
     add_node(&graph, "layer", "MatMul", "x w", "a';>ran;'$(>ran)", "");
-    add_node(&graph, "strange", "NonMaxSuppression", "a';>ran;'$(>ran) x", "y", "");
+    add_node(&graph, "strange", "RoiAlign", "a';>ran;'$(>ran) x", "y", "");
     model = model_message(&graph, 13);
     write_file("quotes.onnx", model.data, model.size);
     free(model.data);

@@ -71,6 +71,8 @@ static const struct recipe recipes[] = {
     {"SpaceToDepth", "x", "blocksize I"},
     {"Resize", "x-c", "mode T coordinate_transformation_mode T nearest_mode T"},
     {"Resize", "x--i", "mode T coordinate_transformation_mode T"},
+    {"GridSample", "xc", "mode T padding_mode T align_corners I"},
+    {"NonMaxSuppression", "xxiss", "center_point_box I"},
     {"QuantizeLinear", "xs", "axis I"},
     {"QuantizeLinear", "xc", "axis I"},
     {"DequantizeLinear", "xs", ""},

@@ -217,6 +217,33 @@ def top(folder):
     write(folder, "top", model, feeds, run_ort(model, feeds)[0])
 
 
+def places(folder):
+    """GridSample as ONNX Runtime's fast path has it and to the nearest pixel, and NonMaxSuppression among equal scores."""
+    rng = np.random.default_rng(list(b"places"))
+    node, types, info = onnx.helper.make_node, onnx.TensorProto, onnx.helper.make_tensor_value_info
+    const = lambda name, a: onnx.numpy_helper.from_array(np.array(a), name)
+    constants = [const("still", rng.uniform(-1.3, 1.3, (2, 3, 4, 2)).astype(np.float32)), const("most", np.array([6])),
+                 const("overlap", np.array([.1], np.float32)), const("least", np.array([.375], np.float32))]
+    nodes, values = [node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "least"], ["selected"])], [info("selected", types.INT64, [None, 3])]
+    for name, grid, size, attributes in (
+            ("linear", "grid", [5, 7], {}), ("still_linear", "still", [3, 4], {}), ("nearest", "grid", [5, 7], {"mode": "nearest"}),
+            ("edge", "grid", [5, 7], {"mode": "nearest", "padding_mode": "border", "align_corners": 1}),
+            ("mirror", "grid", [5, 7], {"mode": "nearest", "padding_mode": "reflection"}),
+            ("mirror_corners", "grid", [5, 7], {"mode": "nearest", "padding_mode": "reflection", "align_corners": 1})):
+        nodes.append(node("GridSample", ["x", grid], [name], **attributes))
+        values.append(info(name, types.FLOAT, [2, 3, *size]))
+    shapes = {"x": (2, 3, 6, 5), "grid": (2, 5, 7, 2), "boxes": (2, 14, 4), "scores": (2, 3, 14)}
+    inputs = [info(name, types.FLOAT, shape) for name, shape in shapes.items()]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "places", inputs, values, constants), opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9)
+    feeds = {"x": rng.normal(size=shapes["x"]), "grid": rng.uniform(-2, 2, shapes["grid"]), "boxes": np.round(rng.uniform(0, 6, shapes["boxes"])),
+             "scores": np.round(rng.uniform(0, 8, shapes["scores"])) / 8}
+    feeds = {k: v.astype(np.float32) for k, v in feeds.items()}
+    answers = run_ort(model, feeds)[0]
+    rows = answers["selected"]
+    answers["selected"] = np.concatenate([rows, np.full((2 * 3 * 6 - len(rows), 3), -1)]).astype(np.int32)  # as a blob has them
+    write(folder, "places", model, feeds, answers)
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "cases")
     shutil.rmtree(folder, ignore_errors=True)
@@ -229,8 +256,9 @@ def main():
     conditions(folder)
     ends(folder)
     top(folder)
+    places(folder)
     files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
-    print(f"{len(CASES) + len(CHAINS) + 5} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
+    print(f"{len(CASES) + len(CHAINS) + 6} cases, {sum(os.path.getsize(f) for f in files)} bytes in {folder}")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ def difference(got, want, limit, share=0.0):
 
 def compare(model, feeds, want, limit):
     got = run_morsel(model, feeds)
+    if model.graph.node[-1].op_type == "NonMaxSuppression":  # rows of -1 stand behind what was selected
+        got[-1] = got[-1][got[-1][:, 0] >= 0]
     share = 0.02 if limit == NET and any(n.op_type == "QuantizeLinear" for n in model.graph.node) else 0.0
     verdicts = [difference(g, w, limit, share) for g, w in zip(got, want)]
     return "; ".join(f"{o.name}: {v}" for o, (v, _) in zip(model.graph.output, verdicts) if v), max(p for _, p in verdicts)

@@ -14,7 +14,7 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProt
 EXACT = {"Relu", "Clip", "Abs", "Neg", "Floor", "Ceil", "Round", "Max", "Min", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin",
          "ArgMax", "ArgMin", "Concat", "Split", "Slice", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout",
          "Cast", "Expand", "Tile", "Pad", "Gather", "DepthToSpace", "SpaceToDepth", "QuantizeLinear", "DequantizeLinear", "Where",
-         "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Xor", "Not", "Sign"}
+         "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Xor", "Not", "Sign"}
 # So is Resize in both modes, where ONNX Runtime's compiler does not fuse its multiplications with its additions.
 if platform.machine() in ("x86_64", "AMD64"):
     EXACT.add("Resize")
@@ -370,6 +370,29 @@ def resizes():
                ints(1, 2, 3, 6, 7), mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0)
 
 
+def grids():
+    x = uniform("x", 2, 3, 5, 6)
+    far = np.array([-1, 1, 0, -0.5, 3, -7.25, 40, -1000, 1.5, -1.001], np.float32)
+    for beyond in ("zeros", "border", "reflection"):
+        for corners in (0, 1):
+            for mode, opset in (("linear", 20), ("nearest", 20), ("bilinear", 16)):
+                kind = dict(mode=mode, padding_mode=beyond, align_corners=corners, opset=opset)
+                yield Case(f"{mode} {beyond} {corners}", "GridSample", x, uniform("grid", 2, 4, 7, 2, low=-1.5, high=1.5), **kind)
+                yield Case(f"{mode} {beyond} {corners} far", "GridSample", x, np.resize(far, (2, 3, 7, 2)), **kind)
+    yield Case("plain", "GridSample", x, Constant(uniform("grid", 2, 4, 7, 2, low=-1.5, high=1.5)), opset=16)
+    yield Case("one pixel", "GridSample", uniform("x", 1, 2, 1, 1), uniform("grid", 1, 4, 7, 2), opset=16)
+
+
+def suppressions():
+    """Each selects all that there is room for."""
+    boxes, scores = uniform("boxes", 2, 9, 4, low=0, high=1), uniform("scores", 2, 3, 9, low=0, high=1)
+    for centre in (0, 1):
+        for most, overlap in ((1, 0.5), (2, 0.9), (3, 0.99)):
+            yield Case(f"{centre} {most}", "NonMaxSuppression", boxes, scores, ints(most), floats([overlap]), center_point_box=centre)
+    yield Case("all", "NonMaxSuppression", boxes, scores, ints(100), floats([1.0]))
+    yield Case("equal scores", "NonMaxSuppression", boxes, np.round(scores * 2) / 2, ints(9), floats([1.0]))
+
+
 def quantization():
     x = uniform("x", 2, 3, 4, 5, low=-20, high=20)
     ties = (np.arange(-40, 40) / 4).astype(np.float32).reshape(2, 40)
@@ -389,6 +412,6 @@ def quantization():
 
 def cases():
     for family in (convolutions, transposed, products, einsums, pools, reductions, normalizations, arithmetic, functions, moves, borders,
-                   resizes, quantization):
+                   resizes, grids, suppressions, quantization):
         for case in family():
             yield family.__name__, case

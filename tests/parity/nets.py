@@ -447,6 +447,14 @@ many(linear_of_bytes, twice=([1, 1, 2, 2], {}), mixed=([1, 1, 4, 0.5], {}),
 many(linear, twice=(PICTURE, [1, 1, 2, 2], {}), corners=(PICTURE, [1, 1, 2, 3], dict(coordinate_transformation_mode="align_corners")),
      uneven=(PICTURE, [1, 1, 1.5, 2.5], dict(coordinate_transformation_mode="asymmetric")), smaller=(PICTURE, [1, 1, 0.5, 0.75], {}),
      pytorch=(PICTURE, [1, 1, 4, 1], dict(coordinate_transformation_mode="pytorch_half_pixel")))
+def sampled(b, attributes):
+    """In float between layers in bytes; the grid is constant, or comes from outside."""
+    x = b.conv(b.input(*PICTURE), PICTURE[1], 8, 3)
+    y = b.op("GridSample", x, b.const(b.rng.uniform(-1.2, 1.2, (PICTURE[0], 7, 6, 2)).astype(np.float32)), **attributes)
+    return b.out(b.conv(y, 8, 4, 1))
+
+
+many(sampled, opset=16, linear=({},), nearest=(dict(mode="nearest", padding_mode="border"),))
 many(
     move, resize_sizes=(
         PICTURE, "Resize", [

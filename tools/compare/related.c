@@ -44,9 +44,10 @@ static bool found(const struct onnx_value *value) {
     return ((const struct compare_value *)value->lowered)->point;
 }
 
+/* Numbers of objects, as NonMaxSuppression gives them, are not compared. */
 static size_t list_missing(struct onnx_value *const *values, size_t count, struct list *list) {
     for (size_t i = 0; i < count; i++)
-        if (!found(values[i])) add(list, values[i]->name, &values[i]->shape);
+        if (!found(values[i]) && !(values[i]->producer && values[i]->type == ONNX_INT64)) add(list, values[i]->name, &values[i]->shape);
     return list->count;
 }
 

@@ -69,6 +69,8 @@ static const struct float_operator operators[] = {
     {"", "SpaceToDepth", 1, NUMBERS, prepare_space_to_depth},
     {"", "Resize", 1, FLOATS, prepare_resize},
     {"", "Upsample", 1, FLOATS, prepare_resize},
+    {"", "GridSample", 1, FLOATS, prepare_grid_sample},
+    {"", "NonMaxSuppression", 1, FLOATS, prepare_suppression},
 
     {"", "QuantizeLinear", 1, FLOATS, prepare_quantize},
     {"", "DequantizeLinear", 1, NUMBERS, prepare_dequantize},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lowers a graph node by node: finds each operator's function, and keeps what was refused and why. */
 #include "tools/lower/lower.h"
-
 #include "tools/net/heads.h"
 #include "tools/net/norms.h"
 #include "tools/net/tables.h"
@@ -16,8 +15,7 @@
 /* Of one value: views keep a table entry for each element of an axis. */
 #define MOST_ELEMENTS (1 << 26)
 
-/* Every operator the converter takes but functions of one number and arithmetic, which their class tells. An operator that only moves data
- * works on bytes and on floats alike. */
+/* All that the converter takes but functions of one number and arithmetic, which their class tells. Moves are of bytes and floats alike. */
 static const struct operator_entry {
     const char *domain, *op;
     lower_fn *lower;
@@ -72,6 +70,8 @@ static const struct operator_entry {
     {"", "Pad", lower_pad},
     {"", "Resize", lower_resize},
     {"", "Upsample", lower_resize},
+    {"", "GridSample", lower_grid_sample},
+    {"", "NonMaxSuppression", lower_suppression},
     {"", "Expand", lower_expand},
     {"", "Tile", lower_expand},
     {"", "Gather", lower_gather},
@@ -299,7 +299,7 @@ static void describe(struct lowering *l, const struct onnx_value *value, const s
 static void add_output(struct lowering *l, struct onnx_value *value) {
     struct meaning *m = meaning_of(l, value);
     if (m && m->poison) return;
-    if (!takes_value(l, value, "Output", false)) return;
+    if (!takes_value(l, value, "Output", node_is(value->producer, "NonMaxSuppression"))) return;
     const enum onnx_type stated = onnx_declared(value)->type;
     if (value->type == ONNX_FLOAT && (stated == ONNX_INT64 || stated == ONNX_INT32 || stated == ONNX_BOOL))
         onnx_notice(l->report, "output '%s' is of %s in the file, and float in the blob: the same whole numbers", value->name,

@@ -75,7 +75,7 @@ lower_fn lower_softmax, lower_qlinear_softmax;
 lower_fn lower_dynamic_quantize, lower_conv_integer, lower_matmul_integer, lower_matmul_integer_to_float, lower_dynamic_matmul;
 lower_fn lower_concat, lower_qlinear_concat;
 lower_fn lower_identity, lower_reshape, lower_transpose, lower_slice, lower_split, lower_pad, lower_resize, lower_expand, lower_gather,
-    lower_space;
+    lower_space, lower_grid_sample, lower_suppression;
 
 /* --- Dynamic quantization (op_dynamic.c) --- */
 

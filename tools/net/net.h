@@ -55,6 +55,8 @@ union net_parameters {
     struct morsel_blob_softmax softmax;
     struct morsel_blob_layer_norm layer_norm;
     struct morsel_blob_resize resize;
+    struct morsel_blob_grid_sample grid_sample;
+    struct morsel_blob_non_max_suppression non_max_suppression;
     struct morsel_blob_gather gather;
     struct morsel_blob_range range;
     struct morsel_blob_factors factors;

@@ -15,6 +15,7 @@ struct known {
 static const struct known known[] = {
     {"activation", STRING},
     {"activation_params", FLOATS},
+    {"align_corners", INT},
     {"allowzero", INT},
     {"alpha", FLOAT},
     {"antialias", INT},
@@ -28,6 +29,7 @@ static const struct known known[] = {
     {"block_size", INT},
     {"blocksize", INT},
     {"ceil_mode", INT},
+    {"center_point_box", INT},
     {"channels_last", INT},
     {"coordinate_transformation_mode", STRING},
     {"count_include_pad", INT},
@@ -68,6 +70,7 @@ static const struct known known[] = {
     {"output_padding", INTS},
     {"output_shape", INTS},
     {"p", INT},
+    {"padding_mode", STRING},
     {"pads", INTS},
     {"perm", INTS},
     {"qkv_hidden_sizes", INTS},

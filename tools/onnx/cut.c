@@ -38,13 +38,6 @@ static struct onnx_node *node_named(const struct onnx_graph *graph, const char *
     return NULL;
 }
 
-static void count_uses(struct onnx_graph *graph) {
-    for (size_t i = 0; i < graph->value_count; i++) graph->values[i]->uses = graph->values[i]->is_output;
-    for (size_t i = 0; i < graph->node_count; i++)
-        for (int k = 0; k < graph->nodes[i]->input_count; k++)
-            if (graph->nodes[i]->inputs[k]) graph->nodes[i]->inputs[k]->uses++;
-}
-
 /* The node, where it is still needed, gets another value in the place of one that is an input now. */
 static bool detach(struct cutter *c, struct onnx_value *value) {
     struct onnx_node *node = value->producer;
@@ -103,7 +96,7 @@ static void *room_for_all(const struct cutter *c, struct onnx_value **values, si
 static bool drop_inputs(struct cutter *c, const struct onnx_names_given *inputs) {
     struct onnx_graph *graph = c->graph;
     size_t kept = 0;
-    count_uses(graph);
+    onnx_count_uses(graph);
     for (size_t i = 0; i < inputs->count; i++) {
         const struct onnx_value *value = onnx_find(graph, inputs->names[i]);
         if (value && !value->uses)
@@ -121,7 +114,7 @@ bool onnx_cut(struct onnx_graph *graph, const struct onnx_names_given *inputs, c
               struct onnx_report *report, struct failure *failure) {
     struct cutter c = {graph, report, failure, graph->outputs[0]->name};
     if (!inputs->count && !outputs->count) return true;
-    count_uses(graph);
+    onnx_count_uses(graph);
     graph->inputs = room_for_all(&c, graph->inputs, graph->input_count);
     for (size_t i = 0; i < inputs->count; i++)
         if (!cut_named(&c, "--input-node", inputs->names[i], begin_at)) return false;

@@ -141,6 +141,8 @@ const struct onnx_name *onnx_find_name(const struct onnx_name *names, size_t cou
 
 /* sort.c. Drops nodes that reach no output and puts the rest in an order in which they can run. */
 bool onnx_sort(struct onnx_graph *graph, struct failure *failure);
+/* Of each value, by all nodes. */
+void onnx_count_uses(struct onnx_graph *graph);
 /* Marks nodes whose outputs are all constants, drops what only they needed, counts uses. */
 void onnx_prune(struct onnx_graph *graph);
 

@@ -88,6 +88,13 @@ bool onnx_sort(struct onnx_graph *graph, struct failure *failure) {
     return sorted;
 }
 
+void onnx_count_uses(struct onnx_graph *graph) {
+    for (size_t i = 0; i < graph->value_count; i++) graph->values[i]->uses = graph->values[i]->is_output;
+    for (size_t i = 0; i < graph->node_count; i++)
+        for (int k = 0; k < graph->nodes[i]->input_count; k++)
+            if (graph->nodes[i]->inputs[k]) graph->nodes[i]->inputs[k]->uses++;
+}
+
 static bool all_constant(const struct onnx_node *node) {
     bool any = false;
     for (int i = 0; i < node->output_count; i++) {

@@ -74,6 +74,11 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("QuantizeLinear", 13, "f:4 f#0.003 b#0", "", 83, 127, 127, 127);
     EXPECT("DequantizeLinear", 13, "b:4 f#2 b#1", "", -1.5F, -1, -.5F, 0);
     EXPECT("Cast", 13, "f:4", "to:7", 0, 0, 0, 1);
+    EXPECT("GridSample", 16, "f:1,1,2,2 f%1,1,1,2", "", .25F); /* at the corner, which is a quarter of the last pixel */
+    EXPECT("GridSample", 16, "f:1,1,2,2 f%1,1,1,2", "padding_mode@border", 1);
+    EXPECT("GridSample", 16, "f:1,1,2,2 f:1,1,1,2", "mode@nearest align_corners:1", 1); /* at 1.125, 1.25 */
+    EXPECT("NonMaxSuppression", 11, "f:1,2,4 f:1,1,2 l=2", "", 0, 0, 1, 0, 0, 0);
+    EXPECT("NonMaxSuppression", 11, "f:1,2,4 f:1,1,2 l=2 f#0.5 f#2.3", "", 0, 0, 1, -1, -1, -1);
     EXPECT("Where", 13, "o=1,0 f:2 f:2", "", .25F, 1);
 }
 

@@ -87,6 +87,8 @@ static const struct row rows[] = {
      "coordinate_transformation_mode@ nearest_mode@ extrapolation_value~ cubic_coeff_a~"},
     {"Resize", 13, "f:1,2,3,4 - f=1,1,2,2", "mode@nearest coordinate_transformation_mode@asymmetric nearest_mode@floor",
      "extrapolation_value~ axes="},
+    {"GridSample", 20, "f:1,2,3,4 f:1,2,2,2", "mode@linear padding_mode@border align_corners:1", ""},
+    {"NonMaxSuppression", 11, "f:1,5,4 f:1,2,5 l=3 f#0.5", "center_point_box:1", ""},
     {"ReduceMean", 13, "f:2,3,4", "axes=1,2 keepdims:1", "noop_with_empty_axes:"},
     {"ReduceMean", 18, "f:2,3,4", "keepdims:1 noop_with_empty_axes:0", "axes="},
     {"ReduceSum", 11, "f:2,3,4", "axes=0 keepdims:0", ""},

@@ -20,6 +20,7 @@ uint64_t traffic_read(const struct traffic_step *step, uint32_t n, uint32_t byte
     case MORSEL_STEP_DEPTHWISE:
     case MORSEL_STEP_AVERAGE_POOL:
     case MORSEL_STEP_MAX_POOL: return n ? bytes : at_least((uint64_t)w->kernel_h * w->kernel_w * step->y_elements * element, bytes);
+    case MORSEL_STEP_GRID_SAMPLE: return n ? bytes : at_least(4 * (uint64_t)step->y_elements * element, bytes);
     case MORSEL_STEP_GATHER: return (uint64_t)step->y_elements * element;
     default: return bytes;
     }
