@@ -63,10 +63,15 @@ void morsel_faster_float_matmul(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_NEON) table->float_matmul = morsel_float_matmul_neon;
 }
 
-void morsel_faster_binary(struct morsel_kernels *table, uint32_t cpu) {
+void morsel_faster_qadd(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_NEON) {
         table->refusals.qadd = morsel_lines_refusal;
         table->qadd = morsel_qadd_neon;
+    }
+}
+
+void morsel_faster_binary(struct morsel_kernels *table, uint32_t cpu) {
+    if (cpu & MORSEL_HAS_NEON) {
         table->refusals.qmul = morsel_lines_refusal;
         table->qmul = morsel_qmul_neon;
         table->refusals.binary = morsel_float_pair_refusal;

@@ -67,6 +67,7 @@ enum morsel_error morsel_check_fc(const struct morsel_step_check *s);
 enum morsel_error morsel_check_matmul(const struct morsel_step_check *s);
 enum morsel_error morsel_check_float_matmul(const struct morsel_step_check *s);
 enum morsel_error morsel_check_binary(const struct morsel_step_check *s);
+enum morsel_error morsel_check_qadd(const struct morsel_step_check *s);
 enum morsel_error morsel_check_unary(const struct morsel_step_check *s);
 enum morsel_error morsel_check_lut(const struct morsel_step_check *s);
 enum morsel_error morsel_check_mean(const struct morsel_step_check *s);

@@ -82,6 +82,11 @@ enum morsel_error morsel_check_binary(const struct morsel_step_check *s) {
     return ratio_fits(p->a_ratio) && ratio_fits(p->b_ratio) && ratio_fits(p->offset) ? MORSEL_OK : MORSEL_ERR_PARAMETER;
 }
 
+enum morsel_error morsel_check_qadd(const struct morsel_step_check *s) {
+    const struct morsel_blob_binary *p = s->parameters;
+    return p->op == MORSEL_BINARY_QADD ? morsel_check_binary(s) : MORSEL_ERR_STEP;
+}
+
 uint32_t morsel_binary_period(const void *parameters, uint32_t n) {
     const struct morsel_blob_binary *p = parameters;
     return (uint32_t)morsel_is_contiguous(p->dims, n ? p->b_stride : p->a_stride, p->rank);

@@ -44,6 +44,10 @@ KIND(morsel_kind_float_matmul, "float_matmul", 2, FLOATS, FLOATS, 0, NONE, 0, si
 KIND(morsel_kind_binary, "binary", 2, BOTH, BOTH, 0, SAME, 0, sizeof(struct morsel_blob_binary), 0, .kernels = morsel_kernels_binary,
      .work = morsel_work_binary, .check = morsel_check_binary, .prepare = morsel_prepare_binary, .run = morsel_run_binary,
      .point = morsel_point_binary, .period = morsel_binary_period);
+/* Sums of bytes alone, in the place of that for programs whose networks have no others. */
+KIND(morsel_kind_qadd, "binary", 2, BYTES, BYTES, 0, SAME, 0, sizeof(struct morsel_blob_binary), 0, .kernels = morsel_kernels_qadd,
+     .work = morsel_work_binary, .check = morsel_check_qadd, .prepare = morsel_prepare_binary, .run = morsel_run_binary,
+     .point = morsel_point_binary, .period = morsel_binary_period);
 KIND(morsel_kind_unary, "unary", 1, BOTH, BOTH, 0, SAME, 0, sizeof(struct morsel_blob_unary), 0, .kernels = morsel_kernels_unary,
      .work = morsel_work_elements, .check = morsel_check_unary, .prepare = morsel_prepare_unary, .run = morsel_run_unary,
      .point = morsel_point_unary, .period = morsel_unary_period);

@@ -438,17 +438,17 @@ uint32_t morsel_kernels_start(struct morsel_kernels *table, uint32_t cpu);
 /* Each fills the slots of one family with the best kernels for what morsel_kernels_start() returned: a program has those that it names. */
 typedef void morsel_kernels_family(struct morsel_kernels *table, uint32_t cpu);
 morsel_kernels_family morsel_kernels_conv, morsel_kernels_depthwise, morsel_kernels_float_conv, morsel_kernels_average_pool,
-    morsel_kernels_max_pool, morsel_kernels_fc, morsel_kernels_matmul, morsel_kernels_float_matmul, morsel_kernels_binary,
-    morsel_kernels_unary, morsel_kernels_lut, morsel_kernels_mean, morsel_kernels_softmax, morsel_kernels_layer_norm, morsel_kernels_resize,
-    morsel_kernels_copy, morsel_kernels_gather, morsel_kernels_range, morsel_kernels_factors, morsel_kernels_quantize,
-    morsel_kernels_lookup, morsel_kernels_cast, morsel_kernels_grid_sample, morsel_kernels_non_max_suppression;
+    morsel_kernels_max_pool, morsel_kernels_fc, morsel_kernels_matmul, morsel_kernels_float_matmul, morsel_kernels_qadd,
+    morsel_kernels_binary, morsel_kernels_unary, morsel_kernels_lut, morsel_kernels_mean, morsel_kernels_softmax, morsel_kernels_layer_norm,
+    morsel_kernels_resize, morsel_kernels_copy, morsel_kernels_gather, morsel_kernels_range, morsel_kernels_factors,
+    morsel_kernels_quantize, morsel_kernels_lookup, morsel_kernels_cast, morsel_kernels_grid_sample, morsel_kernels_non_max_suppression;
 
 /* The same for the machine's own kernels, over slots of plain C in rising order; some families have none (CONTRIBUTING.md). */
 uint32_t morsel_faster_start(struct morsel_kernels *table, uint32_t cpu);
 morsel_kernels_family morsel_faster_conv, morsel_faster_depthwise, morsel_faster_float_conv, morsel_faster_average_pool,
-    morsel_faster_max_pool, morsel_faster_fc, morsel_faster_matmul, morsel_faster_float_matmul, morsel_faster_binary, morsel_faster_unary,
-    morsel_faster_lut, morsel_faster_mean, morsel_faster_softmax, morsel_faster_layer_norm, morsel_faster_resize, morsel_faster_gather,
-    morsel_faster_range, morsel_faster_quantize;
+    morsel_faster_max_pool, morsel_faster_fc, morsel_faster_matmul, morsel_faster_float_matmul, morsel_faster_qadd, morsel_faster_binary,
+    morsel_faster_unary, morsel_faster_lut, morsel_faster_mean, morsel_faster_softmax, morsel_faster_layer_norm, morsel_faster_resize,
+    morsel_faster_gather, morsel_faster_range, morsel_faster_quantize;
 
 /* Plain C, for every CPU: written for compilers to find vectors in. */
 morsel_conv_fn morsel_conv_rows_c;

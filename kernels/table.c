@@ -58,8 +58,13 @@ void morsel_kernels_float_matmul(struct morsel_kernels *table, uint32_t cpu) {
     FASTER(morsel_faster_float_matmul);
 }
 
-void morsel_kernels_binary(struct morsel_kernels *table, uint32_t cpu) {
+void morsel_kernels_qadd(struct morsel_kernels *table, uint32_t cpu) {
     table->qadd = morsel_qadd_c;
+    FASTER(morsel_faster_qadd);
+}
+
+void morsel_kernels_binary(struct morsel_kernels *table, uint32_t cpu) {
+    morsel_kernels_qadd(table, cpu);
     table->qmul = morsel_qmul_c;
     table->binary = morsel_binary_c;
     FASTER(morsel_faster_binary);

@@ -72,16 +72,21 @@ void morsel_faster_float_matmul(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_LISTED & MORSEL_HAS_AVX512VNNI) table->float_matmul = morsel_float_matmul_avx512vnni;
 }
 
-void morsel_faster_binary(struct morsel_kernels *table, uint32_t cpu) {
+void morsel_faster_qadd(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_AVX2) {
         table->refusals.qadd = morsel_lines_refusal;
         table->qadd = morsel_qadd_avx2;
+    }
+    if (cpu & MORSEL_LISTED & MORSEL_HAS_AVX512VNNI) table->qadd = morsel_qadd_avx512vnni;
+}
+
+void morsel_faster_binary(struct morsel_kernels *table, uint32_t cpu) {
+    if (cpu & MORSEL_HAS_AVX2) {
         table->refusals.qmul = morsel_lines_refusal;
         table->qmul = morsel_qmul_avx2;
         table->refusals.binary = morsel_float_pair_refusal;
         table->binary = morsel_binary_avx2;
     }
-    if (cpu & MORSEL_LISTED & MORSEL_HAS_AVX512VNNI) table->qadd = morsel_qadd_avx512vnni;
 }
 
 void morsel_faster_unary(struct morsel_kernels *table, uint32_t cpu) {

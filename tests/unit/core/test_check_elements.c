@@ -127,6 +127,7 @@ static void binary_operations_are_those_there_are(void **state) {
         set_binary(&p);
         if (op >= 1 && op < MORSEL_BINARY_OP_COUNT) PASSES(binary);
         else REFUSED(binary);
+        assert_int_equal(morsel_check_qadd(&d.of_step), op == MORSEL_BINARY_QADD ? MORSEL_OK : MORSEL_ERR_STEP);
     }
 }
 

@@ -58,6 +58,21 @@ static void the_answers_are_those_of_the_reference(void **state) {
     assert_null(morsel_selftest_of(&kernels));
 }
 
+static void nearly_qadd(const struct morsel_binary_args *args, uint32_t begin, uint32_t end) {
+    morsel_qadd_c(args, begin, end);
+    ((uint8_t *)args->y.data)[end - 1] ^= 1;
+}
+
+/* As in programs that have no kernels of two operands but sums of bytes. */
+static void sums_of_bytes_have_an_answer_of_their_own(void **state) {
+    (void)state;
+    struct morsel_kernels kernels = morsel_kernels_reference;
+    kernels.qmul = kernels.binary = NULL;
+    assert_null(morsel_selftest_of(&kernels));
+    kernels.qadd = nearly_qadd;
+    assert_string_equal(morsel_selftest_of(&kernels), "binary");
+}
+
 /* Kernels that do nothing. */
 static void no_rows(const void *args, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     (void)args, (void)rows, (void)y, (void)n;
@@ -159,6 +174,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_set_is_right),
         cmocka_unit_test(the_answers_are_those_of_the_reference),
+        cmocka_unit_test(sums_of_bytes_have_an_answer_of_their_own),
         cmocka_unit_test(a_slot_that_computes_nothing_is_named),
         cmocka_unit_test(one_bit_of_one_result_is_seen),
         cmocka_unit_test(a_thread_that_rounds_otherwise_is_told),

@@ -204,25 +204,30 @@ static void put_header(FILE *out, const uint8_t *blob, size_t bytes, const char 
 }
 
 /* MORSEL_USE_CONV, of "conv" */
-static void put_use(FILE *out, const char *before, uint32_t kind) {
+static void put_use(FILE *out, const char *before, const char *name) {
     fprintf(out, "%s MORSEL_USE_", before);
-    for (const char *c = morsel_kinds[kind]->name; *c; c++) fputc(toupper((unsigned char)*c), out);
+    for (const char *c = name; *c; c++) fputc(toupper((unsigned char)*c), out);
     fputc('\n', out);
 }
 
 /* The kinds of the steps of all variants. */
 static void put_uses(FILE *out, const uint8_t *blob, size_t bytes) {
     struct morsel_model model, variant;
-    bool used[MORSEL_STEP_KIND_COUNT] = {false}, groups = false, rules = false,
+    bool used[MORSEL_STEP_KIND_COUNT] = {false}, groups = false, rules = false, sums_alone = true,
          open = !morsel_open(&model, blob, bytes, MORSEL_SKIP_CHECKSUM);
     for (uint32_t v = 0; open && v < morsel_variant_count(&model); v++) {
         if (morsel_open_variant(&variant, &model, v, MORSEL_SKIP_CHECKSUM)) continue;
-        for (uint32_t i = 0; i < morsel_blob_header(&variant)->steps.count; i++) used[morsel_blob_step(&variant, i)->kind] = true;
+        for (uint32_t i = 0; i < morsel_blob_header(&variant)->steps.count; i++) {
+            const struct morsel_blob_step *step = morsel_blob_step(&variant, i);
+            const struct morsel_blob_binary *p = morsel_blob_at(&variant, step->parameters);
+            used[step->kind] = true;
+            sums_alone &= step->kind != MORSEL_STEP_BINARY || p->op == MORSEL_BINARY_QADD;
+        }
         groups |= morsel_blob_header(&variant)->groups.count > 0;
         rules |= morsel_blob_header(&variant)->picture.count || morsel_has_answer(morsel_blob_header(&variant));
     }
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++)
-        if (used[kind]) put_use(out, "#define", kind);
+        if (used[kind]) put_use(out, "#define", kind == MORSEL_STEP_BINARY && sums_alone ? "qadd" : morsel_kinds[kind]->name);
     if (groups) fprintf(out, "#define MORSEL_USE_GROUPS\n");
     if (rules) fprintf(out, "#define MORSEL_USE_RULES\n");
 }
@@ -245,13 +250,19 @@ static void put_use_source(FILE *out, const uint8_t *blob, size_t bytes) {
     fprintf(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\nstruct morsel_kind;\nstruct morsel_way;\n");
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++)
         fprintf(out, "extern const struct morsel_kind morsel_kind_%s;\n", morsel_kinds[kind]->name);
+    fprintf(out, "extern const struct morsel_kind morsel_kind_qadd;\n");
     fprintf(out, "extern const struct morsel_way morsel_way_groups, morsel_way_tasks, morsel_way_rules;\n");
     fprintf(out, "extern const struct morsel_kind *const morsel_kinds[%d];\n", MORSEL_KINDS);
     fprintf(out, "extern const struct morsel_way *const morsel_ways[%d];\n\n", MORSEL_WAYS);
     fprintf(out, "const struct morsel_kind *const morsel_kinds[%d] = {\n    0,\n", MORSEL_KINDS);
     for (uint32_t kind = 1; kind < MORSEL_STEP_KIND_COUNT; kind++) {
-        put_use(out, "#ifdef", kind);
-        fprintf(out, "    &morsel_kind_%s,\n#else\n    0,\n#endif\n", morsel_kinds[kind]->name);
+        put_use(out, "#ifdef", morsel_kinds[kind]->name);
+        fprintf(out, "    &morsel_kind_%s,\n", morsel_kinds[kind]->name);
+        if (kind == MORSEL_STEP_BINARY) { /* sums of bytes alone have one that is smaller */
+            put_use(out, "#elif defined", "qadd");
+            fprintf(out, "    &morsel_kind_qadd,\n");
+        }
+        fprintf(out, "#else\n    0,\n#endif\n");
     }
     fprintf(out, "};\n\nconst struct morsel_way *const morsel_ways[%d] = {\n    0,\n", MORSEL_WAYS);
     fprintf(out, "#ifdef MORSEL_USE_GROUPS\n    &morsel_way_groups,\n#else\n    0,\n#endif\n");
