@@ -24,9 +24,10 @@
 #include <float.h>
 #include <string.h>
 
-/* Big-endian machines compute nothing: morsel_open() tells them so. */
+/* 16: only what is shorter, as binary16, has its own precision, too. Big-endian machines compute nothing: morsel_open() tells them so. */
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_BIG_ENDIAN__
-_Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic must be done in float: with x87, build with -msse2 -mfpmath=sse");
+_Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
+               "float arithmetic must be done in float: with x87, build with -msse2 -mfpmath=sse");
 #endif
 _Static_assert(FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53, "IEEE floats");
 

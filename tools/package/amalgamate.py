@@ -35,11 +35,16 @@ def isa_of(path):
 
 
 def targets(isa):
-    """What the pragmas name: gcc's target and clang's."""
+    """What the pragmas name: gcc's target, what it adds to a newer CPU's, and clang's."""
     words = isa_flags()[isa].split()
     arch = [word[2:] for word in words if word.startswith("-march=")]
+    features = [name for word in arch for name in word.split("+")[1:]]
     names = [word[2:] for word in words if word.startswith("-m") and not word.startswith("-march=")]
-    return ",".join(arch + names), ",".join([name for word in arch for name in word.split("+")[1:]] + names)
+    return ",".join(arch + names), "".join("+" + name for name in features), ",".join(features + names)
+
+
+# What -mcpu=... gives the rest an architecture would take away from functions, and assemblers know no features of an older one.
+NEWER = "defined(__ARM_FEATURE_DOTPROD) || defined(__ARM_FEATURE_SVE) || defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)"
 
 
 class Source:
@@ -138,9 +143,10 @@ class Writer:
         if self.isa:
             self.out.append("#if defined(__clang__)\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n")
         if isa:
-            gcc, clang = targets(isa)
+            gcc, added, clang = targets(isa)
+            newer = f'#elif {NEWER}\n#pragma GCC push_options\n#pragma GCC target("{added}")\n' if added else ""
             self.out.append(f'#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target("{clang}"))), apply_to = function)\n'
-                            f'#else\n#pragma GCC push_options\n#pragma GCC target("{gcc}")\n#endif\n')
+                            f'{newer}#else\n#pragma GCC push_options\n#pragma GCC target("{gcc}")\n#endif\n')
         self.isa = isa
 
     def header(self, path, file):
@@ -256,6 +262,11 @@ HEAD = """/* SPDX-License-Identifier: MIT */
 #pragma GCC visibility push(hidden)
 #endif
 """
+TAIL = """
+#if defined(__ELF__) || defined(__MACH__)
+#pragma GCC visibility pop
+#endif
+"""
 
 
 def main():
@@ -266,7 +277,7 @@ def main():
     sources = read_all()
     system = {name for s in sources.values() if not s.machine() for kind, name in INCLUDE.findall(s.text) if kind == "<"} - {"cpuid.h"}
     head = HEAD.format(version=version, system="".join(f"#include <{name}>\n" for name in sorted(system)))
-    text = head + Writer(sources).write()
+    text = head + Writer(sources).write() + TAIL
     for name, content in (("morsel.c", text), ("morsel.h", public)):
         whole = folder / (name + ".new")
         whole.write_text(content)
