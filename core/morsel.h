@@ -50,14 +50,14 @@ extern "C" {
 #define MORSEL_MAX_RANK 6   /* the largest number of dimensions of a tensor */
 #define MORSEL_ALIGNMENT 64 /* blobs and arenas start at a multiple of this many bytes */
 /* Bytes of stack that no function goes beyond, whatever the network: where there is nothing but plain C, on arm64, on x86-64. `make stack`
- * proves it for gcc. What libc's memcpy() and functions of the caller take comes on top. Plain C takes as much as arm64 where pointers have
- * 64 bits, or compilers find vectors (SSE2, NEON of 32 bits, WebAssembly's). */
+ * proves it for gcc at -O2; without optimization it is many times as much. libc's memcpy() and functions of the caller come on top. Plain C
+ * takes as much as arm64 where pointers have 64 bits, or compilers find vectors (SSE2, NEON of 32 bits, WebAssembly's). */
 #define MORSEL_STACK_C 2048
 #define MORSEL_STACK_ARM64 8192
 #define MORSEL_STACK_X86 16384
 #if defined(__x86_64__) || defined(_M_X64)
 #define MORSEL_STACK_BYTES MORSEL_STACK_X86
-#elif defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__) || UINTPTR_MAX > 0xffffffffu
+#elif defined(__i386__) || defined(_M_IX86) || defined(__ARM_NEON) || defined(__wasm_simd128__) || UINTPTR_MAX > 0xffffffffu
 #define MORSEL_STACK_BYTES MORSEL_STACK_ARM64
 #else
 #define MORSEL_STACK_BYTES MORSEL_STACK_C
