@@ -548,7 +548,7 @@ rooms:  ## the arrows that includes draw between rooms: who includes whom, from 
 # ---- what it all needs -----------------------------------------------------------------------------------------------
 
 APT_TOOL := gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libcjson-dev libpng-dev libjpeg-dev
-APT_TEST := g++ cmake meson clang clang-format lld llvm libcmocka-dev cppcheck qemu-user \
+APT_TEST := g++ cmake meson clang clang-format lld llvm libcmocka-dev cppcheck debhelper lintian qemu-user \
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-i686-linux-gnu libc6-dev-i386-cross python3-numpy
 APT_PYTHON := python3-venv
 .PHONY: deps deps-test deps-tool
