@@ -3,7 +3,7 @@
 # run.sh [PATTERN...]: the library in one file, by each compiler that a Debian machine can have, for each target that it can run or compile:
 # runs, CRC of the shipped network's scores, stack of morsel_run(), code. PATTERN chooses rows by target and compiler: "cortex", "gcc-12".
 # The table goes to stdout and build/portability/table.md. Exit status 1: a row answers otherwise than the library here, or fails.
-# MORSEL is the tool, CC the compiler that the library was built by.
+# MORSEL is the tool, CC the compiler that the library was built by, NETWORK a blob in the place of the shipped network.
 cd "$(dirname "$0")/../.." || exit 1
 work=build/portability here=tests/portability
 status=0
@@ -21,8 +21,9 @@ wanted() { # TARGET COMPILER
     return 1
 }
 
+if [ -n "$NETWORK" ]; then set -- edit "$NETWORK"; else set -- convert models/cifar10/network.onnx; fi
 python3 tools/package/amalgamate.py $work/alone >$work/log 2>&1 &&
-    "${MORSEL:-build/morsel}" convert models/cifar10/network.onnx -o $work/net.morsel --c $work/net.S >>$work/log 2>&1 &&
+    "${MORSEL:-build/morsel}" "$@" -o $work/net.morsel --c $work/net.S >>$work/log 2>&1 &&
     "${CC:-cc}" -std=c11 -Icore -I$work $here/portable.c $here/hosted.c $work/net.S build/libmorsel.a -o $work/program >>$work/log 2>&1 &&
     expected=$($work/program) || { cat $work/log; echo "portability: the library does not answer here" >&2; exit 1; }
 hash=$(echo "$expected" | cut -d' ' -f2)
