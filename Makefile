@@ -393,6 +393,7 @@ test-package:  ## what other build systems take: each is made and used
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) bundle sh tests/package/bundle.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) aar sh tests/package/aar.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake_cases sh tests/package/cmake_cases.sh
 	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) wheel sh tests/package/wheel.sh
 

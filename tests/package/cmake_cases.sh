@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# cmake_cases.sh: what projects of others ask of CMakeLists.txt and of the installed package beyond building and linking, which cmake.sh tries.
+# Each is a project of a few lines. MORSEL is the tool, CC the compiler.
+# Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
+cd "$(dirname "$0")/../.." || exit 1
+source=$PWD work=$PWD/build/package/cmake_cases compiler=${CC:-cc}
+morsel=$PWD/${MORSEL:-build/morsel} model=$PWD/models/cifar10/network.onnx
+unset MAKEFLAGS MAKELEVEL MFLAGS
+status=0
+command -v cmake >/dev/null || { echo "skip cmake_cases: not installed"; exit 0; }
+rm -rf "$work" && mkdir -p "$work" || exit 1
+ok() { echo "ok cmake_cases $1"; }
+fail() { echo "FAIL cmake_cases $1"; tail -n 10 "$work/log" | sed 's/^/    /'; status=1; }
+project() { # NAME LANGUAGE: standard input is what comes after project()
+    mkdir -p "$work/$1" && { printf 'cmake_minimum_required(VERSION 3.18)\nproject(%s %s)\n' "$1" "$2"; cat; } >"$work/$1/CMakeLists.txt"
+}
+configure() { # NAME OPTIONS...: in plain C without optimization, as what it answers is not looked at
+    name=$1
+    shift
+    cmake -S "$work/$name" -B "$work/$name/build" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug -DMORSEL_PLAIN_C=ON \
+        -DCMAKE_INSTALL_PREFIX="$work/$name/installed" -DCMAKE_INSTALL_LIBDIR=lib -DSOURCE="$source" -DMODEL="$model" "$@" >"$work/log" 2>&1
+}
+built() { cmake --build "$work/$1/build" -j "${JOBS:-2}" >>"$work/log" 2>&1; }
+
+# A library that is exported, and its user, who finds both.
+project mine C <<'END'
+add_subdirectory(${SOURCE} morsel)
+add_library(mine STATIC mine.c)
+target_link_libraries(mine PUBLIC morsel::morsel)
+install(TARGETS mine EXPORT mine)
+install(EXPORT mine NAMESPACE mine:: FILE mineConfig.cmake DESTINATION lib/cmake/mine)
+export(EXPORT mine NAMESPACE mine:: FILE mineTargets.cmake)
+END
+project user C <<'END'
+find_package(morsel REQUIRED)
+find_package(mine REQUIRED)
+add_executable(user user.c)
+target_link_libraries(user mine::mine)
+END
+printf '#include "morsel.h"\nconst char *mine(void);\nconst char *mine(void)\n{\n    return morsel_version();\n}\n' >"$work/mine/mine.c"
+printf 'const char *mine(void);\nint main(void)\n{\n    return !mine();\n}\n' >"$work/user/user.c"
+if configure mine && built mine && cmake --install "$work/mine/build" >>"$work/log" 2>&1 &&
+    configure user -DCMAKE_PREFIX_PATH="$work/mine/installed" && built user && "$work/user/build/user" >>"$work/log" 2>&1; then ok "a library that uses it is exported"
+else fail "a library that uses it is exported"; fi
+
+# Several files of a project are one to the compiler; the library's are not, nor are the networks.
+project unity C <<'END'
+add_subdirectory(${SOURCE} morsel)
+add_executable(app ${SOURCE}/tests/consumers/static_arena.c other.c)
+target_compile_definitions(app PRIVATE NETWORK="one.h")
+target_link_libraries(app morsel::morsel)
+morsel_add_model(app ${MODEL} NAME one ONLY_USED)
+morsel_add_model(app ${MODEL} NAME two ONLY_USED)
+END
+echo 'extern const int other;' >"$work/unity/other.c"
+if configure unity -DCMAKE_UNITY_BUILD=ON -DMORSEL_EXECUTABLE="$morsel" && built unity && "$work/unity/build/app" >"$work/log" 2>&1; then ok "unity build"
+else fail "unity build"; fi
+exit $status
