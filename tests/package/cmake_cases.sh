@@ -44,7 +44,7 @@ if configure mine && built mine && cmake --install "$work/mine/build" >>"$work/l
     configure user -DCMAKE_PREFIX_PATH="$work/mine/installed" && built user && "$work/user/build/user" >>"$work/log" 2>&1; then ok "a library that uses it is exported"
 else fail "a library that uses it is exported"; fi
 
-# Several files of a project are one to the compiler; the library's are not, nor are the networks.
+# Several files of a project are one to the compiler; those of the library are not.
 project unity C <<'END'
 add_subdirectory(${SOURCE} morsel)
 add_executable(app ${SOURCE}/tests/consumers/static_arena.c other.c)

@@ -23,7 +23,6 @@ function(morsel_add_model target model)
     COMMAND ${MORSEL_EXECUTABLE} convert "${model}" -o ${folder}/${A_NAME}.morsel --c ${folder}/${A_NAME}.c ${A_OPTIONS}
     DEPENDS "${model}" ${A_DEPENDS} ${MORSEL_EXECUTABLE_TARGET} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
     COMMENT "Converting ${A_NAME}" VERBATIM)
-  set_source_files_properties(${folder}/${A_NAME}.c ${folder}/${target}_uses.c PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${folder}/${A_NAME}.c ${folder}/${A_NAME}.h)
   target_include_directories(${target} PRIVATE ${folder})
   if(A_ONLY_USED)
