@@ -56,4 +56,23 @@ END
 echo 'extern const int other;' >"$work/unity/other.c"
 if configure unity -DCMAKE_UNITY_BUILD=ON -DMORSEL_EXECUTABLE="$morsel" && built unity && "$work/unity/build/app" >"$work/log" 2>&1; then ok "unity build"
 else fail "unity build"; fi
+
+# Instruction sets: blanks part them, too, and what is none is refused with the names of all.
+project isa C <<'END'
+add_subdirectory(${SOURCE} morsel)
+get_target_property(definitions morsel COMPILE_DEFINITIONS)
+message(STATUS "definitions: ${definitions};")
+END
+isa() { # LIST WHAT: it stands in what CMake says
+    configure isa -DMORSEL_PLAIN_C=OFF -DMORSEL_ISA="$1"
+    if grep -q "$2" "$work/log"; then ok "MORSEL_ISA=\"$1\""; else fail "MORSEL_ISA=\"$1\""; fi
+}
+both='MORSEL_ISA=MORSEL_HAS_AVX2+MORSEL_HAS_AVXVNNI;'
+isa "avx2;avxvnni" "$both"
+isa "avx2 avxvnni" "$both"
+isa " c avx2 avxvnni" "$both"
+isa "c" "BOOL:ON>:MORSEL_PLAIN_C>;$"
+isa "avx2;foo" 'no kernels for foo: MORSEL_ISA is some of'
+isa "AVX2" "MORSEL_ISA=MORSEL_HAS_AVX2;"
+isa "none" "some of c neon dotprod i8mm"
 exit $status
