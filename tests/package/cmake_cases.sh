@@ -75,4 +75,24 @@ isa "c" "BOOL:ON>:MORSEL_PLAIN_C>;$"
 isa "avx2;foo" 'no kernels for foo: MORSEL_ISA is some of'
 isa "AVX2" "MORSEL_ISA=MORSEL_HAS_AVX2;"
 isa "none" "some of c neon dotprod i8mm"
+
+# A project of C++ is told to name C, too; then it has its network.
+plus() { # NAME: standard input says where the library comes from
+    { printf 'if(C)\n  enable_language(C)\nendif()\n'; cat; cat <<'END'; } | project "$1" CXX
+add_executable(app app.cc)
+target_compile_definitions(app PRIVATE NETWORK="model.h")
+target_link_libraries(app morsel::morsel)
+morsel_add_model(app ${MODEL} NAME model)
+END
+    cp tests/consumers/static_arena.c "$work/$1/app.cc"
+    set -- "$1" -DMORSEL_EXECUTABLE="$morsel" -DCMAKE_PREFIX_PATH="$work/mine/installed"
+    if ! configure "$@" && tr -s ' \n' ' ' <"$work/log" | grep -q 'Name C in project()' && configure "$@" -DC=ON && built "$1" &&
+        "$work/$1/build/app" >"$work/log" 2>&1; then ok "C++ alone, $1"
+    else fail "C++ alone, $1"; fi
+}
+if command -v c++ >/dev/null; then
+    echo 'find_package(morsel REQUIRED)' | plus find_package
+    # shellcheck disable=SC2016
+    echo 'add_subdirectory(${SOURCE} morsel)' | plus add_subdirectory
+else echo "skip cmake_cases C++ alone: no c++"; fi
 exit $status

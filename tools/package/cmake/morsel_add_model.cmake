@@ -3,7 +3,7 @@
 #
 # The quantized network becomes a constant of TARGET when it is built: name.c is compiled with it, and "name.h" says MODEL_BLOB and
 # MODEL_ARENA_BYTES, and NAME_BLOB and NAME_ARENA_BYTES. NAME is the file's own name unless given. OPTIONS are those of `morsel convert`, such
-# as --picture RULE.json; files that they name come as DEPENDS, too.
+# as --picture RULE.json; files that they name come as DEPENDS, too. C is one of the project's languages.
 function(morsel_add_model target model)
   cmake_parse_arguments(PARSE_ARGV 2 A "ONLY_USED" "NAME" "OPTIONS;DEPENDS")
   if(A_UNPARSED_ARGUMENTS)
@@ -11,6 +11,9 @@ function(morsel_add_model target model)
   endif()
   if(NOT MORSEL_EXECUTABLE)
     message(FATAL_ERROR "morsel_add_model: there is no program morsel; set MORSEL_EXECUTABLE")
+  endif()
+  if(NOT CMAKE_C_COMPILE_OBJECT) # a function cannot enable it for the folder that calls
+    message(FATAL_ERROR "morsel_add_model: a network becomes a file of C. Name C in project(), or say enable_language(C) before")
   endif()
   get_filename_component(model "${model}" ABSOLUTE)
   if(NOT A_NAME)
