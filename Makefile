@@ -564,22 +564,26 @@ deps-test:
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
 .PHONY: install uninstall man amalgamation bundle aar deb wheel dist size clean help
-INSTALLED := $(DESTDIR)$(PREFIX)
 LIBDIR ?= lib
+# As one word of the shell's, with blanks and quotes.
+quoted = '$(subst ','\'',$(1))'
+INSTALLED := $(call quoted,$(DESTDIR)$(PREFIX))
+INSTALLED_LIB := $(call quoted,$(DESTDIR)$(PREFIX)/$(LIBDIR))
+replaced = -e $(call quoted,s|@$(1)@|$(subst |,\|,$(subst &,\&,$(subst \,\\,$(2))))|)
 # What a cross build makes does not run here: it has no man pages.
 install: all $(if $(CROSS),,man)  ## morsel, its man pages, libmorsel.a, morsel.h and morsel.pc below DESTDIR and PREFIX
 	install -d $(INSTALLED)/bin $(INSTALLED)/include $(INSTALLED)/share/man/man1
-	install -d $(INSTALLED)/$(LIBDIR)/pkgconfig $(INSTALLED)/$(LIBDIR)/cmake/morsel
+	install -d $(INSTALLED_LIB)/pkgconfig $(INSTALLED_LIB)/cmake/morsel
 	install -m 755 $(BUILD)/morsel $(INSTALLED)/bin/morsel
-	install -m 644 $(BUILD)/libmorsel.a $(INSTALLED)/$(LIBDIR)/libmorsel.a
+	install -m 644 $(BUILD)/libmorsel.a $(INSTALLED_LIB)/libmorsel.a
 	install -m 644 core/morsel.h $(INSTALLED)/include/morsel.h
 	$(if $(CROSS),,install -m 644 $(BUILD)/man/*.1 $(INSTALLED)/share/man/man1)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@version@|$(VERSION)|' tools/package/morsel.pc.in \
-	    > $(INSTALLED)/$(LIBDIR)/pkgconfig/morsel.pc
-	install -m 644 tools/package/cmake/*.cmake $(INSTALLED)/$(LIBDIR)/cmake/morsel
+	sed $(call replaced,PREFIX,$(PREFIX)) $(call replaced,LIBDIR,$(LIBDIR)) $(call replaced,version,$(VERSION)) tools/package/morsel.pc.in \
+	    > $(INSTALLED_LIB)/pkgconfig/morsel.pc
+	install -m 644 tools/package/cmake/*.cmake $(INSTALLED_LIB)/cmake/morsel
 uninstall:  ## removes what install put there
-	rm -f $(INSTALLED)/bin/morsel $(INSTALLED)/$(LIBDIR)/libmorsel.a $(INSTALLED)/include/morsel.h $(INSTALLED)/$(LIBDIR)/pkgconfig/morsel.pc
-	rm -rf $(INSTALLED)/$(LIBDIR)/cmake/morsel
+	rm -f $(INSTALLED)/bin/morsel $(INSTALLED_LIB)/libmorsel.a $(INSTALLED)/include/morsel.h $(INSTALLED_LIB)/pkgconfig/morsel.pc
+	rm -rf $(INSTALLED_LIB)/cmake/morsel
 	rm -f $(INSTALLED)/share/man/man1/morsel.1 $(INSTALLED)/share/man/man1/morsel-*.1
 man: tool  ## the tool's man pages, from its own --help, in build/man: man -l build/man/morsel.1
 	@mkdir -p $(BUILD)/man

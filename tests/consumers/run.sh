@@ -129,4 +129,16 @@ fi
 
 if "${MAKE:-make}" -s CROSS= uninstall PREFIX="$prefix" DESTDIR= >"$work/log" 2>&1 && [ -z "$(find "$prefix" -type f)" ]; then echo "ok uninstall"
 else fail "uninstall: leaves $(find "$prefix" -type f)" "$work/log"; fi
+
+# Below a folder whose name a shell would take apart: where the words of an unquoted command point, nothing is made or removed.
+mkdir -p "$work/it's" && : >"$work/it's/a"
+odd="$work/it's/a & b"
+if "${MAKE:-make}" -s CROSS= install PREFIX="$odd" DESTDIR= >"$work/log" 2>&1 &&
+    eval "set -- $(PKG_CONFIG_PATH="$odd/lib/pkgconfig" pkg-config --cflags --libs morsel)" &&
+    "$compiler" -std=c11 -D_POSIX_C_SOURCE=200809L "$source/run_zero.c" "$@" -o "$work/run_odd" >>"$work/log" 2>&1 &&
+    "$work/run_odd" "$work/network.morsel" >"$work/odd-names.out"; then same odd-names
+else fail "odd-names" "$work/log"; fi
+if "${MAKE:-make}" -s CROSS= uninstall PREFIX="$odd" DESTDIR= >"$work/log" 2>&1 && [ "$(find "$work/it's" -type f)" = "$work/it's/a" ]; then
+    echo "ok uninstall of odd names"
+else fail "uninstall of odd names: leaves $(find "$work/it's" -type f)" "$work/log"; fi
 exit $status
