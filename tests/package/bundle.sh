@@ -35,6 +35,7 @@ if command -v cmake >/dev/null; then
         cmake --build "$work/cmake" >>"$work/log" 2>&1 && cmake --install "$work/cmake" >>"$work/log" 2>&1 &&
         grep -q 'morsel::morsel' "$work/installed/lib/cmake/morsel/morselConfig.cmake"; then
         link CMake -I"$work/installed/include" "$work/installed/lib/libmorsel.a"
+        if sh tests/package/versions.sh "$work/installed" >"$work/log" 2>&1; then echo "ok bundle CMake's versions"; else fail "CMake's versions"; fi
     else fail CMake; fi
     for how in esp zephyr; do
         if cmake -S tests/package/stubs -B "$work/$how" -DHOW=$how -DBUNDLE="$bundle" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_C_FLAGS="-O1 -DMORSEL_PLAIN_C" \

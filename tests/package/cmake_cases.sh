@@ -43,6 +43,7 @@ printf 'const char *mine(void);\nint main(void)\n{\n    return !mine();\n}\n' >"
 if configure mine && built mine && cmake --install "$work/mine/build" >>"$work/log" 2>&1 &&
     configure user -DCMAKE_PREFIX_PATH="$work/mine/installed" && built user && "$work/user/build/user" >>"$work/log" 2>&1; then ok "a library that uses it is exported"
 else fail "a library that uses it is exported"; fi
+if sh tests/package/versions.sh "$work/mine/installed" >"$work/log" 2>&1; then ok "versions"; else fail "versions"; fi
 
 # Several files of a project are one to the compiler; those of the library are not.
 project unity C <<'END'

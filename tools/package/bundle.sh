@@ -12,4 +12,5 @@ python3 tools/package/amalgamate.py "$part/src" >/dev/null || exit 1
     mkdir -p "$part/$(dirname "$file")" &&
         sed -e "s/@version@/$version/g" -e "s/@soversion@/${version%.*}/g" "tools/package/bundle/$file" >"$part/$file" || exit 1
 done || exit 1
-mv "$part/module.modulemap" "$part/src/" && cp LICENSE "$part/" && rm -rf "$folder" && mv "$part" "$folder" && echo "$folder: Morsel $version"
+mkdir "$part/cmake" && cp tools/package/cmake/morselConfigVersion.cmake "$part/cmake/" && cp LICENSE "$part/" &&
+    mv "$part/module.modulemap" "$part/src/" && rm -rf "$folder" && mv "$part" "$folder" && echo "$folder: Morsel $version"

@@ -12,7 +12,7 @@ class Morsel(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False], "fPIC": [True, False]}
     default_options = {"shared": False, "fPIC": True}
-    exports_sources = "CMakeLists.txt", "LICENSE", "src/*"
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "src/*"
     languages = "C"
 
     def layout(self):
