@@ -96,4 +96,23 @@ if command -v c++ >/dev/null; then
     # shellcheck disable=SC2016
     echo 'add_subdirectory(${SOURCE} morsel)' | plus add_subdirectory
 else echo "skip cmake_cases C++ alone: no c++"; fi
+
+# A kit's options stand in the environment, and none of them reaches the tool. A stand-in for make says what came.
+project kit C <<'END'
+set(CMAKE_CROSSCOMPILING ON)
+add_subdirectory(${SOURCE} morsel)
+END
+mkdir "$work/stand-in"
+cat >"$work/stand-in/make" <<END
+#!/bin/sh
+{ for word in "\$@"; do echo "\$word"; done; env | grep ^PKG_CONFIG; } >"$work/made.txt"
+END
+chmod +x "$work/stand-in/make"
+kit=-mcpu=cortex-a53
+export PKG_CONFIG_PATH="$work" PKG_CONFIG_LIBDIR="$work" PKG_CONFIG_SYSROOT_DIR="$work"
+configure kit && (CFLAGS=$kit CPPFLAGS=$kit LDFLAGS=$kit AR=/no/ar PATH=$work/stand-in:$PATH cmake --build "$work/kit/build" --target morsel-tool) \
+    >>"$work/log" 2>&1
+unset PKG_CONFIG_PATH PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+if [ "$(grep -cxE 'CROSS=|CC=cc|CFLAGS=|CPPFLAGS=|LDFLAGS=|AR=ar' "$work/made.txt")" = 6 ] && ! grep -q PKG_CONFIG "$work/made.txt"; then ok "a kit's environment"
+else cp "$work/made.txt" "$work/log"; fail "a kit's environment"; fi
 exit $status
