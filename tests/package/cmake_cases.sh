@@ -13,7 +13,7 @@ rm -rf "$work" && mkdir -p "$work" || exit 1
 ok() { echo "ok cmake_cases $1"; }
 fail() { echo "FAIL cmake_cases $1"; tail -n 10 "$work/log" | sed 's/^/    /'; status=1; }
 project() { # NAME LANGUAGE: standard input is what comes after project()
-    mkdir -p "$work/$1" && { printf 'cmake_minimum_required(VERSION 3.18)\nproject(%s %s)\n' "$1" "$2"; cat; } >"$work/$1/CMakeLists.txt"
+    mkdir -p "$work/$1" && { printf 'cmake_minimum_required(VERSION 3.18)\nproject(p %s)\n' "$2"; cat; } >"$work/$1/CMakeLists.txt"
 }
 configure() { # NAME OPTIONS...: in plain C without optimization, as what it answers is not looked at
     name=$1
@@ -115,4 +115,17 @@ configure kit && (CFLAGS=$kit CPPFLAGS=$kit LDFLAGS=$kit AR=/no/ar PATH=$work/st
 unset PKG_CONFIG_PATH PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
 if [ "$(grep -cxE 'CROSS=|CC=cc|CFLAGS=|CPPFLAGS=|LDFLAGS=|AR=ar' "$work/made.txt")" = 6 ] && ! grep -q PKG_CONFIG "$work/made.txt"; then ok "a kit's environment"
 else cp "$work/made.txt" "$work/log"; fail "a kit's environment"; fi
+
+# make has no blanks in its targets' names. With a tool that is there they may stand everywhere.
+project "b lank" C <<'END'
+add_subdirectory(${SOURCE} morsel)
+add_executable(app ${SOURCE}/tests/consumers/static_arena.c)
+target_compile_definitions(app PRIVATE NETWORK="one.h")
+target_link_libraries(app morsel::morsel)
+morsel_add_model(app ${MODEL} NAME one)
+END
+if ! configure "b lank" && tr -s ' \n' ' ' <"$work/log" | grep -q 'make cannot build the tool in .* or a tool that is there' &&
+    cp "$morsel" "$work/b lank/morsel" && configure "b lank" -DMORSEL_EXECUTABLE="$work/b lank/morsel" && built "b lank" &&
+    "$work/b lank/build/app" >"$work/log" 2>&1; then ok "blanks in the build folder"
+else fail "blanks in the build folder"; fi
 exit $status

@@ -12,6 +12,10 @@ function(morsel_add_model target model)
   if(NOT MORSEL_EXECUTABLE)
     message(FATAL_ERROR "morsel_add_model: there is no program morsel; set MORSEL_EXECUTABLE")
   endif()
+  if(MORSEL_EXECUTABLE_TARGET AND MORSEL_EXECUTABLE MATCHES " ")
+    message(FATAL_ERROR "morsel_add_model: make cannot build the tool in a folder with blanks in its name, ${MORSEL_EXECUTABLE}. Choose a "
+      "build folder without them, or a tool that is there: -DMORSEL_EXECUTABLE=/path/morsel")
+  endif()
   if(NOT CMAKE_C_COMPILE_OBJECT) # a function cannot enable it for the folder that calls
     message(FATAL_ERROR "morsel_add_model: a network becomes a file of C. Name C in project(), or say enable_language(C) before")
   endif()
