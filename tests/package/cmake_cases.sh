@@ -128,4 +128,33 @@ if ! configure "b lank" && tr -s ' \n' ' ' <"$work/log" | grep -q 'make cannot b
     cp "$morsel" "$work/b lank/morsel" && configure "b lank" -DMORSEL_EXECUTABLE="$work/b lank/morsel" && built "b lank" &&
     "$work/b lank/build/app" >"$work/log" 2>&1; then ok "blanks in the build folder"
 else fail "blanks in the build folder"; fi
+
+# Cross builds, of which only the configuration is looked at: what make installed, outside the kit's root and within it. A program beside the
+# library that does not run here is the other machine's.
+project cross C <<'END'
+set(CMAKE_CROSSCOMPILING ON)
+set(CMAKE_FIND_ROOT_PATH ${ROOT})
+foreach(kind LIBRARY INCLUDE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
+endforeach()
+find_package(morsel)
+message(STATUS "found: ${morsel_FOUND}, tool: ${MORSEL_EXECUTABLE};")
+END
+root=$work/root
+"${MAKE:-make}" -s CROSS= install PREFIX="$root/usr" DESTDIR= >"$work/log" 2>&1 || fail "make install"
+mkdir "$work/empty" "$work/path" && cp "$morsel" "$work/path/morsel"
+cross() { # NAME WHAT OPTIONS...: WHAT CMake says
+    case=$1 what=$2
+    shift 2
+    rm -rf "$work/cross/build"
+    configure cross "$@"
+    if grep -q "found: $what;\$" "$work/log"; then ok "cross build, $case"; else fail "cross build, $case"; fi
+}
+cross "outside its root" "1, tool: $root/usr/bin/morsel" -DROOT="$work/empty" -Dmorsel_DIR="$root/usr/lib/cmake/morsel"
+printf '\177ELF' >"$root/usr/bin/morsel"
+cross "no tool for this machine" "1, tool: MORSEL_EXECUTABLE-NOTFOUND" -DROOT="$root" -DCMAKE_PREFIX_PATH="$root/usr"
+before=$PATH PATH=$work/path:$PATH
+cross "this machine's tool" "1, tool: $work/path/morsel" -DROOT="$root" -DCMAKE_PREFIX_PATH="$root/usr"
+PATH=$before
+cross "a tool that is named" "1, tool: /a/tool" -DROOT="$root" -DCMAKE_PREFIX_PATH="$root/usr" -DMORSEL_EXECUTABLE=/a/tool
 exit $status

@@ -2,14 +2,28 @@
 # find_package(morsel): the target morsel::morsel, and morsel_add_model() where the tool is installed, too. It may be moved as a whole.
 # CMake's installation describes the target in a file; for make's, the library and its header are found where they lie beside this folder.
 get_filename_component(morsel_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
-find_program(MORSEL_EXECUTABLE NAMES morsel HINTS ${morsel_prefix}/bin ${morsel_prefix}/../bin)
+if(CMAKE_CROSSCOMPILING) # what lies beside the library may be for the other machine; this machine's is found as commands are
+  find_program(MORSEL_EXECUTABLE NAMES morsel NO_PACKAGE_ROOT_PATH NO_CMAKE_PATH NO_CMAKE_ENVIRONMENT_PATH NO_CMAKE_SYSTEM_PATH
+    NO_CMAKE_FIND_ROOT_PATH)
+  if(NOT MORSEL_EXECUTABLE)
+    find_program(morsel_beside NAMES morsel PATHS ${morsel_prefix}/bin ${morsel_prefix}/../bin NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
+    execute_process(COMMAND ${morsel_beside} --version RESULT_VARIABLE morsel_fails OUTPUT_QUIET ERROR_QUIET)
+    if(morsel_beside AND morsel_fails EQUAL 0)
+      set_property(CACHE MORSEL_EXECUTABLE PROPERTY VALUE ${morsel_beside})
+    endif()
+    unset(morsel_beside CACHE)
+  endif()
+else()
+  find_program(MORSEL_EXECUTABLE NAMES morsel HINTS ${morsel_prefix}/bin ${morsel_prefix}/../bin)
+endif()
 mark_as_advanced(MORSEL_EXECUTABLE)
 if(TARGET morsel::morsel)
 elseif(EXISTS ${CMAKE_CURRENT_LIST_DIR}/morselTargets.cmake)
   include(${CMAKE_CURRENT_LIST_DIR}/morselTargets.cmake)
 else()
-  find_library(morsel_LIBRARY NAMES morsel PATHS ${CMAKE_CURRENT_LIST_DIR}/../.. NO_DEFAULT_PATH)
-  find_path(morsel_INCLUDE NAMES morsel.h PATHS ${morsel_prefix}/include ${morsel_prefix}/../include NO_DEFAULT_PATH)
+  find_library(morsel_LIBRARY NAMES morsel PATHS ${CMAKE_CURRENT_LIST_DIR}/../.. NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
+  find_path(morsel_INCLUDE NAMES morsel.h PATHS ${morsel_prefix}/include ${morsel_prefix}/../include NO_DEFAULT_PATH
+    NO_CMAKE_FIND_ROOT_PATH)
   mark_as_advanced(morsel_LIBRARY morsel_INCLUDE)
   if(morsel_LIBRARY AND morsel_INCLUDE)
     add_library(morsel::morsel UNKNOWN IMPORTED)
