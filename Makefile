@@ -394,6 +394,7 @@ test-package:  ## what other build systems take: each is made and used
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) aar sh tests/package/aar.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake_cases sh tests/package/cmake_cases.sh
+	@$(TALLY) sources sh tests/package/sources.sh
 	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) wheel sh tests/package/wheel.sh
 
@@ -611,9 +612,10 @@ $(WHEEL): $(BUILD)/wheel/tool.o $(BUILD)/tools/package/python/exports.o $(LIBRAR
 	    -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $@ $^ $(TOOL_LIBS)
 wheel: $(WHEEL)  ## a wheel for Python, dist/morsel_nn-*.whl, with its converter unless CROSS=; needs Python
 	@python3 tools/package/python/make_wheel.py $< $(OBJDUMP) $(CC) dist $(LIBRARIES)
-dist:  ## an archive of the committed sources
+dist:  ## an archive of the committed sources; where there is no git checkout, of those that lie here
 	@mkdir -p build
-	git archive --format=tar.gz --prefix=morsel-$(VERSION)/ -o build/morsel-$(VERSION).tar.gz HEAD
+	@rm -f build/morsel-$(VERSION).tar.gz
+	sh tools/package/sources.sh morsel-$(VERSION)/ build/morsel-$(VERSION).tar.gz
 size: lib  ## bytes of code and constants in the library, by object
 	@$(SIZE) -A $(BUILD)/libmorsel.a | awk ' \
 		/:$$/ {object = $$1} /^\.(text|rodata)/ {bytes[object] += $$2; all += $$2} /^\.eh_frame/ {frames += $$2} \
