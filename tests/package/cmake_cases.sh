@@ -41,7 +41,8 @@ END
 printf '#include "morsel.h"\nconst char *mine(void);\nconst char *mine(void)\n{\n    return morsel_version();\n}\n' >"$work/mine/mine.c"
 printf 'const char *mine(void);\nint main(void)\n{\n    return !mine();\n}\n' >"$work/user/user.c"
 if configure mine && built mine && cmake --install "$work/mine/build" >>"$work/log" 2>&1 &&
-    configure user -DCMAKE_PREFIX_PATH="$work/mine/installed" && built user && "$work/user/build/user" >>"$work/log" 2>&1; then ok "a library that uses it is exported"
+    configure user -DCMAKE_PREFIX_PATH="$work/mine/installed" && built user && "$work/user/build/user" >>"$work/log" 2>&1
+then ok "a library that uses it is exported"
 else fail "a library that uses it is exported"; fi
 if sh tests/package/versions.sh "$work/mine/installed" >"$work/log" 2>&1; then ok "versions"; else fail "versions"; fi
 
@@ -55,7 +56,8 @@ morsel_add_model(app ${MODEL} NAME one ONLY_USED)
 morsel_add_model(app ${MODEL} NAME two ONLY_USED)
 END
 echo 'extern const int other;' >"$work/unity/other.c"
-if configure unity -DCMAKE_UNITY_BUILD=ON -DMORSEL_EXECUTABLE="$morsel" && built unity && "$work/unity/build/app" >"$work/log" 2>&1; then ok "unity build"
+if configure unity -DCMAKE_UNITY_BUILD=ON -DMORSEL_EXECUTABLE="$morsel" && built unity && "$work/unity/build/app" >"$work/log" 2>&1
+then ok "unity build"
 else fail "unity build"; fi
 
 # Instruction sets: blanks part them, too, and what is none is refused with the names of all.
@@ -110,10 +112,11 @@ END
 chmod +x "$work/stand-in/make"
 kit=-mcpu=cortex-a53
 export PKG_CONFIG_PATH="$work" PKG_CONFIG_LIBDIR="$work" PKG_CONFIG_SYSROOT_DIR="$work"
-configure kit && (CFLAGS=$kit CPPFLAGS=$kit LDFLAGS=$kit AR=/no/ar PATH=$work/stand-in:$PATH cmake --build "$work/kit/build" --target morsel-tool) \
-    >>"$work/log" 2>&1
+configure kit && (CFLAGS=$kit CPPFLAGS=$kit LDFLAGS=$kit AR=/no/ar PATH=$work/stand-in:$PATH \
+    cmake --build "$work/kit/build" --target morsel-tool) >>"$work/log" 2>&1
 unset PKG_CONFIG_PATH PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
-if [ "$(grep -cxE 'CROSS=|CC=cc|CFLAGS=|CPPFLAGS=|LDFLAGS=|AR=ar' "$work/made.txt")" = 6 ] && ! grep -q PKG_CONFIG "$work/made.txt"; then ok "a kit's environment"
+if [ "$(grep -cxE 'CROSS=|CC=cc|CFLAGS=|CPPFLAGS=|LDFLAGS=|AR=ar' "$work/made.txt")" = 6 ] && ! grep -q PKG_CONFIG "$work/made.txt"
+then ok "a kit's environment"
 else cp "$work/made.txt" "$work/log"; fail "a kit's environment"; fi
 
 # make has no blanks in its targets' names. With a tool that is there they may stand everywhere.
