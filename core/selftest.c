@@ -242,7 +242,8 @@ static void try_window(struct trial *t, uint32_t kind) {
     }
 }
 
-static void try_product(struct trial *t, uint32_t kind) {
+/* `narrow`: a product of floats of more rows than a tile has, and of columns that lie apart. */
+static void try_product(struct trial *t, uint32_t kind, uint32_t narrow) {
     const struct morsel_kernels *k = t->kernels;
     union morsel_args *a = &t->args;
     if (kind == MORSEL_STEP_FC) {
@@ -262,7 +263,13 @@ static void try_product(struct trial *t, uint32_t kind) {
         a->float_matmul.b = t->floats + 8;
         set_output(t, &a->float_matmul.y);
         a->float_matmul.factor = 0.3f;
-        k->float_matmul(&a->float_matmul, 0, 2);
+        if (narrow) {
+            a->float_matmul.rows = 7;
+            a->float_matmul.columns = a->float_matmul.y_stride[2] = 4;
+            a->float_matmul.b_stride[2] = 1;
+            a->float_matmul.b_stride[3] = 5;
+        }
+        k->float_matmul(&a->float_matmul, 0, a->float_matmul.rows);
     }
 }
 
@@ -391,7 +398,7 @@ static void try_kind(struct trial *t, uint32_t kind, uint32_t op) {
     set(t, kind);
     memset(t->y, (int)t->type.sign_flip, sizeof t->y);
     if (bit & WINDOWS) try_window(t, kind);
-    else if (bit & PRODUCTS) try_product(t, kind);
+    else if (bit & PRODUCTS) try_product(t, kind, op);
     else if (bit & BIT(BINARY)) try_pairs(t, op);
     else if (bit & BIT(UNARY)) try_function(t, op);
     else if (bit & LINES) try_lines(t, kind);
@@ -405,7 +412,7 @@ static const uint32_t answers[MORSEL_STEP_KIND_COUNT] = {
     [MORSEL_STEP_MATMUL] = 0xad1be149,     [MORSEL_STEP_BINARY] = 0x76f7ffa5,       [MORSEL_STEP_UNARY] = 0x10af439e,
     [MORSEL_STEP_LUT] = 0x170e5fe1,        [MORSEL_STEP_AVERAGE_POOL] = 0xc022ef18, [MORSEL_STEP_MAX_POOL] = 0x0b5af4c2,
     [MORSEL_STEP_MEAN] = 0x64d83a21,       [MORSEL_STEP_SOFTMAX] = 0xca7eafc8,      [MORSEL_STEP_CONCAT] = 0xfdc663e5,
-    [MORSEL_STEP_GATHER] = 0x608a504d,     [MORSEL_STEP_FLOAT_CONV] = 0xcc55487a,   [MORSEL_STEP_FLOAT_MATMUL] = 0xce944d64,
+    [MORSEL_STEP_GATHER] = 0x608a504d,     [MORSEL_STEP_FLOAT_CONV] = 0xcc55487a,   [MORSEL_STEP_FLOAT_MATMUL] = 0x245679d5,
     [MORSEL_STEP_LAYER_NORM] = 0xd02439ea, [MORSEL_STEP_RESIZE] = 0xd2bbba7a,       [MORSEL_STEP_RANGE] = 0xeabb6ace,
     [MORSEL_STEP_FACTORS] = 0x4fbe5032,    [MORSEL_STEP_QUANTIZE] = 0x3c100011,     [MORSEL_STEP_LOOKUP] = 0x1918c7d9,
     [MORSEL_STEP_CAST] = 0xd5753e7f,       [MORSEL_STEP_GRID_SAMPLE] = 0xf7f7c4c2,  [MORSEL_STEP_NON_MAX_SUPPRESSION] = 0x6dee5eab,
@@ -422,6 +429,7 @@ const char *morsel_selftest_of(const struct morsel_kernels *kernels) {
         if (kind == MORSEL_STEP_BINARY) op = MORSEL_BINARY_QADD, most = MORSEL_BINARY_OP_COUNT;
         if (kind == MORSEL_STEP_BINARY && !kernels->binary) most = op + 1, answer = QADD_ANSWER;
         if (kind == MORSEL_STEP_UNARY) most = MORSEL_UNARY_OP_COUNT;
+        if (kind == MORSEL_STEP_FLOAT_MATMUL) most = 2;
         for (t.sum = 2166136261u; op < most; op++) try_kind(&t, kind, op);
         if (t.sum != answer) return morsel_kinds[kind]->name;
     }

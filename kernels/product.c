@@ -12,7 +12,8 @@ struct size {
 /* On the stack: where there is nothing but plain C, it may be that of a task of a microcontroller. */
 enum { LINES = MORSEL_ROOMY_STACK ? 16 : 2, TAPS = MORSEL_ROOMY_STACK ? 64 : 8 };
 
-/* The first one that fits the room, else the last one; the very first is for few taps. Taps are multiples of 8, and at most 256. */
+/* The first one that fits the room, if it holds as much as the last one, else that; the very first is for few taps. Taps are multiples of
+ * 8, and at most 256. */
 static const struct size sizes[] = {{56, 64, 4096}, {32, 256, 4096}, {32, 128, 2048}, {16, 128, 1024},
                                     {8, 64, 512},   {4, 64, 256},    {4, 32, 128},    {LINES, TAPS, LINES *TAPS}};
 
@@ -194,7 +195,7 @@ void morsel_multiply(const struct morsel_product *p) {
     struct tile tile = {sums, lines, factors};
     const struct size *s = sizes;
     s += p->taps > s->taps;
-    while (s < sizes + SMALLEST && bytes_of(s) > p->room.bytes) s++;
+    while (s < sizes + SMALLEST && (bytes_of(s) > p->room.bytes || s->all < LINES * TAPS)) s++;
     if (s < sizes + SMALLEST) {
         tile.sums = (void *)p->room.data;
         tile.lines = (void *)(tile.sums + s->lines);

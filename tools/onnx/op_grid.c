@@ -71,6 +71,7 @@ static bool is_read(const struct onnx_value *value) {
 bool onnx_infer_suppression(struct onnx_context *c) {
     struct onnx_suppression s;
     const char *why;
+    if (!onnx_takes_numbers(c)) return false;
     if (!onnx_suppression_read(c->node, &s, &why)) return onnx_bad(c, "%s", why);
     if (is_read(c->node->outputs[0]))
         return onnx_bad(c, "what follows depends on how many objects it selects: end the network here, by --output-node %.80s",

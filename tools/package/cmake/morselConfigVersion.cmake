@@ -4,6 +4,7 @@ foreach(up ../.. ../../.. ../../../..) # share/morsel, lib/cmake/morsel, lib/MAC
   if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/${up}/include/morsel.h)
     file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/${up}/include/morsel.h PACKAGE_VERSION REGEX "define MORSEL_VERSION \"")
     string(REGEX REPLACE ".*\"(.*)\".*" "\\1" PACKAGE_VERSION "${PACKAGE_VERSION}")
+    break() # the nearest, as the package file has it: a folder further up may hold that of another
   endif()
 endforeach()
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" morsel_interface "${PACKAGE_VERSION}")
