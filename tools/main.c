@@ -72,6 +72,13 @@ static int unknown_verb(const char *name) {
     const char *names[VERB_COUNT + 1] = {0};
     for (int i = 0; i < VERB_COUNT; i++) names[i] = verbs[i].name;
     const char *near = message_nearest(name, names);
+#ifdef MORSEL_TOOL_REDUCED
+    for (const char *const *verb = (const char *const[]){"convert", "quantize", "compare", "report", "edit", NULL}; *verb; verb++) {
+        if (strcmp(name, *verb)) continue;
+        message_error("this build has no converter, and so no '%s'; 'make deps-tool && make' builds the whole tool", name);
+        return 2;
+    }
+#endif
     if (near) message_error("no verb '%s'; did you mean '%s'? 'morsel --help' lists them", name, near);
     else message_error("no verb '%s'; 'morsel --help' lists them", name);
     return 2;

@@ -9,6 +9,7 @@ make_files
 # --- the call
 check "no verb" 2 "a verb is missing"
 check "unknown verb" 2 "did you mean 'inspect'" inspekt
+$morsel --help=verbs | grep -qx convert || check "a verb of the whole tool" 2 "this build has no converter" convert
 check "help" 0 "^usage: morsel VERB" --help
 check "version" 0 "^morsel [0-9]+\.[0-9]+\.[0-9]+$" --version
 for verb in run bench eval inspect embed; do
