@@ -56,8 +56,9 @@ static uint32_t next(struct trial *t) {
 #define BIT(kind) (1u << MORSEL_STEP_##kind)
 
 static void make_floats(struct trial *t) {
+    const uint32_t subnormal = 0x00345678;                                                     /* 0 where a thread flushes those */
     for (int i = 0; i < FLOATS; i++) t->floats[i] = (float)((int32_t)next(t) >> 8) * 0x1p-21f; /* -4..4, in as many bits as a float has */
-    memcpy(&t->floats[SUBNORMAL], &(uint32_t){0x00345678}, sizeof t->floats[SUBNORMAL]);       /* 0 where a thread flushes those */
+    memcpy(&t->floats[SUBNORMAL], &subnormal, sizeof subnormal);
 }
 
 static void make_bytes(struct trial *t) {

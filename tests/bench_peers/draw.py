@@ -65,7 +65,7 @@ def latency(path):
 def table(path):
     """[(network, default arena, TFLM's)] out of the page's table."""
     with open(path) as f:
-        rows = re.findall(r"^\| ([\w-]+)[^|]*\| [\d,]+ \| ([\d,]+) \| [\d,]+ \| ([\d,]+) \|$", f.read(), re.M)
+        rows = re.findall(r"^\| ([\w-]+)[^|]*\| [\d,]+ \| [\d,]+ \| ([\d,]+) \| [\d,]+ \| ([\d,]+) \|$", f.read(), re.M)
     return [(name, *(int(n.replace(",", "")) for n in numbers)) for name, *numbers in rows]
 
 
