@@ -47,9 +47,9 @@ OPT ?= -O2
 # V=1 shows the commands whole.
 Q := $(if $(V),,@)
 say = $(if $(V)$(QUIET),@:,@printf '  %-4s %s\n' $(1) $(2))
-# The project's own tests take warnings for errors, WERROR=-Werror; a compiler that is newer than they are stops nobody else.
+# The project's own tests take warnings for errors, WERROR=-Werror, in whatever they build; a newer compiler stops nobody else.
 ifneq ($(filter test test-%,$(MAKECMDGOALS)),)
-WERROR := -Werror
+export WERROR := -Werror
 endif
 WARNINGS := -Wall -Wextra $(WERROR)
 # The arithmetic is part of the interface: no fused multiply-add, no x87.
@@ -235,12 +235,10 @@ $(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt Makefile
 
 # Other flags or another compiler: everything again.
 .PHONY: always
-# -Werror makes no other objects.
-flags_named = $(filter-out -Werror,$(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(SHARED_FLAGS) $(TOOL_CFLAGS))
+flags_named = $(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(SHARED_FLAGS) $(TOOL_CFLAGS)
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
-	@echo '$(flags_named)' | cmp -s - $@ || \
-	    echo '$(flags_named)' > $@
+	@echo '$(flags_named)' | cmp -s - $@ || echo '$(flags_named)' > $@
 
 .PHONY: libraries
 libraries:
@@ -272,7 +270,7 @@ STAGES_BESIDE := link package lint
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
-sub = $(MAKE) --no-print-directory -j$(JOBS) QUIET=1 WERROR=-Werror
+sub = $(MAKE) --no-print-directory -j$(JOBS) QUIET=1
 
 # Stages build in folders that they share, each with JOBS of its own: of several that are asked for at once, one runs at a time.
 ifneq ($(filter test test-% fuzz clean,$(MAKECMDGOALS)),)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Products of two float activations, six rows and sixteen columns at a time: lanes are columns, so that sums keep the order of plain C.
- * The second operand is read where it lies if its columns lie side by side, else from a panel. The file that includes this says before
- * what sixteen floats are, SIXTEEN, or has `eight` (float_loops.h), of which two are sixteen:
+ * The second operand is read where it lies if its columns lie side by side and rows are few, else from a panel. The file that includes
+ * this says before what sixteen floats are, SIXTEEN, or has `eight` (float_loops.h), of which two are sixteen:
  *
  *     sixteen_load, sixteen_save   from and to floats, at any address
  *     sixteen_zero                 sixteen times 0
@@ -157,13 +157,13 @@ static void product_pack(const struct product_block *p, const float *b, float *p
     const size_t step = p->args->b_stride[2], apart = p->args->b_stride[3];
     const uint32_t turned = step == 1 && p->n == 16 ? p->taps / 4 * 4 : 0;
     b += p->from * step + p->column * apart;
+    if (apart == 1 && p->n == 16) {
+        for (uint32_t k = 0; k < p->taps; k++) memcpy(panel + 16 * k, b + k * step, 16 * sizeof *panel);
+        return;
+    }
     if (p->n < 16) memset(panel, 0, 16 * p->taps * sizeof *panel);
     for (uint32_t k = 0; k < turned; k += 4)
         for (uint32_t c = 0; c < 16; c += 4) product_turn(panel + 16 * k + c, b + c * apart + k, apart);
-    if (apart == 1 && p->n == 16) {
-        for (uint32_t k = 0; k < p->taps; k++) memcpy(panel + 16 * k, b + k * step, 64);
-        return;
-    }
     for (uint32_t c = 0; c < p->n; c++)
         for (uint32_t k = turned; k < p->taps; k++) panel[16 * k + c] = b[c * apart + k * step];
 }

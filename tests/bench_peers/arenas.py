@@ -51,22 +51,23 @@ def arena_of_tflm(net):
 
 
 def stack_of_cortex_m():
-    return int(re.search(r"#define MORSEL_STACK_C (\d+)", open("core/morsel.h").read())[1])
+    header = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../core/morsel.h")
+    return int(re.search(r"#define MORSEL_STACK_C (\d+)", open(header).read())[1])
 
 
-def row(name, arenas, tflm):
+def row(name, arenas, tflm, stack):
     least, *others = arenas
-    cells = " | ".join([name, *(f"{a:,}" for a in (least, least + stack_of_cortex_m(), *others))])
+    cells = " | ".join([name, *(f"{a:,}" for a in (least, least + stack, *others))])
     print(f"| {cells} | {tflm:,} |" if tflm else f"| {cells} | |", flush=True)
 
 
 def main():
-    files = arguments().files
+    files, stack = arguments().files, stack_of_cortex_m()
     print("| network | `--arena 1` | with the stack on Cortex-M | default | `--no-streaming` | TFLM |\n|---|---|---|---|---|---|")
     for net in NETS:
-        row(net, [arena_of_net(net, mode) for mode in MODES], arena_of_tflm(net))
+        row(net, [arena_of_net(net, mode) for mode in MODES], arena_of_tflm(net), stack)
     for path in files:
-        row(path, [arena_of_file(path, mode) for mode in MODES], None)
+        row(path, [arena_of_file(path, mode) for mode in MODES], None, stack)
 
 
 if __name__ == "__main__":

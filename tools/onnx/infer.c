@@ -199,7 +199,7 @@ bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct fai
         if (onnx_declared(graph->outputs[i])->unreadable)
             return failure_set(failure, STATUS_INPUT, "graph output '%s' %s", graph->outputs[i]->name,
                                onnx_declared(graph->outputs[i])->unreadable);
-    onnx_count_uses(graph); /* of what has been folded, too */
+    onnx_count_uses(graph); /* for who asks whether its output is read; onnx_prune() counts what is left */
     for (size_t i = 0; i < graph->node_count; i++) infer_node(graph, graph->nodes[i], report);
     onnx_prune(graph);
     return true;
