@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Products of two float activations, six rows and sixteen columns at a time: lanes are columns, so that sums keep the order of plain C.
- * The second operand is read where it lies if its columns lie side by side and rows are few, else from a panel. The file that includes
- * this says before what sixteen floats are, SIXTEEN, or has `eight` (float_loops.h), of which two are sixteen:
+ * The second operand is read where it lies if its columns lie side by side and rows are few, else from a panel.
+ * The file that includes this says before what sixteen floats are, SIXTEEN, or has `eight` (float_loops.h), of which two are sixteen:
  *
  *     sixteen_load, sixteen_save   from and to floats, at any address
  *     sixteen_zero                 sixteen times 0
