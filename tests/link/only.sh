@@ -183,7 +183,7 @@ uses=-DMORSEL_ONE_TASK limits="mlp=12288 mobile=19968"
 other cortex-m7 arm-none-eabi- "" "-mcpu=cortex-m7 -mthumb --specs=nosys.specs -Wno-error" OPT=-Os CFLAGS="-mcpu=cortex-m7 -mthumb"
 # A CPU that CFLAGS name, beside the instruction sets of files.
 if command -v aarch64-linux-gnu-gcc >/dev/null; then
-    check "CFLAGS=-mcpu=cortex-a72" sh -c "'${MAKE:-make}' -s -j2 QUIET=1 WERROR=-Werror CROSS=aarch64-linux-gnu- CFLAGS=-mcpu=cortex-a72 \
+    check "CFLAGS=-mcpu=cortex-a72" sh -c "'${MAKE:-make}' -s -j2 QUIET=1 OPT=-O1 WERROR=-Werror CROSS=aarch64-linux-gnu- CFLAGS=-mcpu=cortex-a72 \
         BUILD=$work/cpu lib >$work/log 2>&1"
 fi
 exit $status
