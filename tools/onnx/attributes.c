@@ -98,6 +98,7 @@ static const struct known known[] = {
     {"transBatchA", INT},
     {"transBatchB", INT},
     {"unidirectional", INT},
+    {"upper", INT},
     {"value", TENSOR},
     {"value_float", FLOAT},
     {"value_floats", FLOATS},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values that follow from attributes and shapes: Constant ConstantOfShape Range Shape Size. */
+/* Values that follow from attributes and shapes: Constant ConstantOfShape Range Shape Size; a triangle of a constant: Trilu. */
 #include "tools/onnx/operator.h"
 #include <math.h>
 #include <string.h>
@@ -144,4 +144,28 @@ bool onnx_infer_size_of(struct onnx_context *c) {
 void onnx_fold_size_of(struct onnx_context *c) {
     struct onnx_tensor *y = onnx_out_constant(c, 0);
     if (y) onnx_store_integer(y, 0, onnx_elements(onnx_in(c, 0)));
+}
+
+bool onnx_infer_trilu(struct onnx_context *c) {
+    const struct onnx_value *diagonal = onnx_input(c->node, 1);
+    if (onnx_in(c, 0)->rank < 2) return onnx_bad(c, "it needs an input of at least 2 dimensions");
+    if (diagonal && (diagonal->type != ONNX_INT64 || onnx_elements(&diagonal->shape) != 1))
+        return onnx_bad(c, "its diagonal must be one number of int64");
+    return onnx_out(c, 0, onnx_in(c, 0));
+}
+
+/* Row i keeps column j where j - i is at least the diagonal's number, or at most that; elsewhere is 0. */
+void onnx_fold_trilu(struct onnx_context *c) {
+    const struct onnx_tensor *x = onnx_input_constant(c->node, 0), *given = onnx_input_constant(c->node, 1);
+    const bool upper = onnx_attribute_int(c->node, "upper", 1) != 0;
+    const int64_t diagonal = given ? onnx_integer(given, 0) : 0;
+    struct onnx_tensor *y = onnx_out_constant(c, 0);
+    if (!y) return;
+    const int64_t columns = x->shape.dims[x->shape.rank - 1], rows = x->shape.dims[x->shape.rank - 2];
+    const size_t width = onnx_type_bytes(x->type);
+    for (size_t i = 0; i < y->count; i++) {
+        const int64_t off = (int64_t)i % columns - (int64_t)i / columns % rows;
+        if (upper ? off >= diagonal : off <= diagonal)
+            memcpy((unsigned char *)y->data + i * width, (const unsigned char *)x->data + i * width, width);
+    }
 }

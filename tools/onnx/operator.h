@@ -177,8 +177,9 @@ onnx_infer_fn onnx_infer_concat, onnx_infer_qlinear_concat, onnx_infer_gather, o
 onnx_infer_fn onnx_infer_gather_nd;
 onnx_fold_fn onnx_fold_concat, onnx_fold_gather, onnx_fold_gather_elements, onnx_fold_gather_nd;
 onnx_fold_fn onnx_fold_scatter_elements, onnx_fold_scatter_nd;
-onnx_infer_fn onnx_infer_constant, onnx_infer_constant_of_shape, onnx_infer_range, onnx_infer_shape_of, onnx_infer_size_of;
-onnx_fold_fn onnx_fold_constant, onnx_fold_constant_of_shape, onnx_fold_range, onnx_fold_shape_of, onnx_fold_size_of;
+onnx_infer_fn onnx_infer_constant, onnx_infer_constant_of_shape, onnx_infer_range, onnx_infer_shape_of, onnx_infer_size_of,
+    onnx_infer_trilu;
+onnx_fold_fn onnx_fold_constant, onnx_fold_constant_of_shape, onnx_fold_range, onnx_fold_shape_of, onnx_fold_size_of, onnx_fold_trilu;
 onnx_infer_fn onnx_infer_grid_sample, onnx_infer_suppression;
 onnx_infer_fn onnx_infer_reduce, onnx_infer_arg, onnx_infer_topk, onnx_infer_qlinear_reduce;
 onnx_fold_fn onnx_fold_reduce;

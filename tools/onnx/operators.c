@@ -219,6 +219,7 @@ static const struct onnx_operator operators[] = {
      .lists = fill_list},
     {"", "Range", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_range, .fold = onnx_fold_range},
     {"", "Shape", 1, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_shape_of, .fold = onnx_fold_shape_of},
+    {"", "Trilu", 14, ANY, 1, 2, 1, 0, .infer = onnx_infer_trilu, .fold = onnx_fold_trilu},
     {"", "Size", 1, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_size_of, .fold = onnx_fold_size_of},
 
     /* over axes */
