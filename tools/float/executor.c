@@ -253,8 +253,9 @@ static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
     p->step->inputs = slots_of(executor, node->inputs, (size_t)node->input_count);
     p->step->outputs = slots_of(executor, node->outputs, (size_t)node->output_count);
     p->reads = node->input_count;
-    if (!row && *node->domain) return cannot(p, "the float executor does not have this operator of %s", node->domain);
-    if (!row) return cannot(p, "the float executor does not have this operator");
+    if (!row)
+        return cannot(p, "the float executor does not have this operator%s%s%s", *node->domain ? " of " : "", node->domain,
+                      onnx_advice(node));
     if (executor->taken > executor->room)
         return cannot(p, "weights take over %zu MB with those before it: too many for what the file holds", executor->room >> 20);
     if (!check_operands(p, row) || !check_shapes(p, graph) || !prepare(p, row) || !drop_outputs(p, row)) return false;

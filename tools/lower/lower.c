@@ -423,7 +423,7 @@ static bool refuse_operator(struct lowering *l, struct onnx_node *node) {
     if (constant && onnx_elements(&node->outputs[0]->shape) >= 0)
         return refuse(l, node, "its result of %lld numbers is too large to be computed for a file of this size",
                       (long long)onnx_elements(&node->outputs[0]->shape));
-    return refuse(l, node, "operator %s%s%s is not supported", node->domain, node->domain[0] ? "." : "", node->op);
+    return refuse(l, node, "operator %s%s%s is not supported%s", node->domain, node->domain[0] ? "." : "", node->op, onnx_advice(node));
 }
 
 static void lower_node(struct lowering *l, struct onnx_node *node) {

@@ -96,15 +96,3 @@ bool onnx_infer_embed_layer_norm(struct onnx_context *c) {
     onnx_out_type(c, 1, ONNX_INT32);
     return onnx_out(c, 0, &y) && onnx_out(c, 1, &lengths) && onnx_out(c, 2, &y);
 }
-
-/* x [batch, sequence, width] with weights [width, 3 * hidden]. */
-bool onnx_infer_attention(struct onnx_context *c) {
-    const struct onnx_shape *x = onnx_in(c, 0), *w = onnx_in(c, 1);
-    if (x->rank != 3 || w->rank != 2 || w->dims[0] != x->dims[2] || w->dims[1] % 3)
-        return onnx_bad(c, "its input must be [batch, sequence, width], its weights [width, 3 x hidden]");
-    const int64_t heads = onnx_attribute_int(c->node, "num_heads", 0), hidden = w->dims[1] / 3;
-    if (heads < 1 || hidden % heads) return onnx_bad(c, "%lld elements are no %lld heads", (long long)hidden, (long long)heads);
-    const struct onnx_shape y = {3, {x->dims[0], x->dims[1], hidden}};
-    if (!is_float(c, 0) || !is_alike(c, 1, 0) || !is_alike(c, 2, 0) || !has_line(c, 2, w->dims[1])) return false;
-    return onnx_out(c, 0, &y);
-}

@@ -79,8 +79,8 @@ enum onnx_trait {
 #define ONNX_DYNAMIC_MARK "morsel_dynamic"
 #define ONNX_OWN "morsel" /* the domain of operators that passes put in */
 
-/* The attribute of a node that computes with whole numbers, which bytes would round: it stays float. Ours alone: never written,
- * and not taken from a file. */
+/* The attribute of a node that stays float: 1 where it computes with whole numbers, which bytes would round, 2 where a user wants it so.
+ * Ours alone: never written, and not taken from a file. */
 #define ONNX_EXACT_MARK "morsel_exact"
 
 struct onnx_operator {
@@ -95,6 +95,7 @@ struct onnx_operator {
     const struct onnx_function *function; /* of one number */
     const struct onnx_function_of_two *of_two;
     const struct onnx_list_input *lists; /* NULL: none is ever an input */
+    const char *taken;                   /* in which form a pass says it in others, where not in all */
 };
 
 /* NULL: not in the table. */
@@ -104,6 +105,8 @@ const struct onnx_operator *onnx_operator_at(size_t index);
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node);
 /* The function of one number that the node is, and its parameters; NULL: it is none. */
 const struct onnx_function *onnx_function_of(const struct onnx_node *node, struct onnx_parameters *p);
+/* What morsel takes in the place of a node that nobody takes as it is, as the end of a sentence; "": nothing is known. */
+const char *onnx_advice(const struct onnx_node *node);
 /* False also of no node, of one that was refused, and of one whose operator is not in the table. */
 bool onnx_has(const struct onnx_node *node, enum onnx_trait trait);
 enum onnx_class onnx_class_of(const struct onnx_node *node);
@@ -160,7 +163,8 @@ onnx_infer_fn onnx_infer_einsum, onnx_infer_matmul, onnx_infer_qlinear_matmul, o
 onnx_fold_fn onnx_fold_matmul, onnx_fold_gemm;
 onnx_infer_fn onnx_infer_same, onnx_infer_numbers, onnx_infer_power, onnx_infer_not, onnx_infer_logic, onnx_infer_broadcast_all,
     onnx_infer_where, onnx_infer_arithmetic, onnx_infer_qlinear_binary, onnx_infer_qlinear_where;
-onnx_infer_fn onnx_infer_fused_matmul, onnx_infer_bias_gelu, onnx_infer_skip_layer_norm, onnx_infer_embed_layer_norm, onnx_infer_attention;
+onnx_infer_fn onnx_infer_fused_matmul, onnx_infer_bias_gelu, onnx_infer_skip_layer_norm, onnx_infer_embed_layer_norm;
+onnx_infer_fn onnx_infer_attention, onnx_infer_qattention, onnx_infer_multi_head_attention, onnx_infer_standard_attention;
 /* A matrix product of inputs that have these shapes. */
 bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right);
 onnx_infer_fn onnx_infer_dropout, onnx_infer_batch_norm, onnx_infer_layer_norm, onnx_infer_prelu, onnx_infer_axis_same;

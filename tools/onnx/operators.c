@@ -10,12 +10,17 @@
 
 enum { ANY = INT_MAX };
 #define MICROSOFT "com.microsoft"
+#define TAKES " in this form; morsel takes "
 
 static const struct onnx_list_input axes_from_13[] = {{"axes", 1, 13}, {0}}, axes_from_18[] = {{"axes", 1, 18}, {0}},
                                     shape_list[] = {{"shape", 1, 0}, {0}}, repeats_list[] = {{"repeats", 1, 0}, {0}},
                                     split_list[] = {{"split", 1, 13}, {0}}, pad_lists[] = {{"pads", 1, 11}, {"axes", 3, 11}, {0}},
                                     fill_list[] = {{"input", 0, 0}, {0}},
                                     slice_lists[] = {{"starts", 1, 10}, {"ends", 2, 10}, {"axes", 3, 10}, {"steps", 4, 10}, {0}};
+
+static const char masked[] = TAKES "a mask of integers [batch, keys] or [batch, queries, keys], no past, no further output that is read",
+                  unread[] = TAKES "no mean and no deviation that is read",
+                  ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
 
 /* domain, name, since, until, least inputs, most inputs, most outputs, type */
 static const struct onnx_operator operators[] = {
@@ -25,7 +30,7 @@ static const struct onnx_operator operators[] = {
     {"", "QLinearConv", 10, ANY, 8, 9, 1, 7, .infer = onnx_infer_qlinear_conv, .traits = ONNX_QUANTIZED},
     {"", "ConvTranspose", 1, ANY, 2, 3, 1, 0, .infer = onnx_infer_conv_transpose, .class = ONNX_LAYER,
      .traits = ONNX_CHANNELS_FIRST | ONNX_UNCHANGED},
-    {MICROSOFT, "FusedConv", 1, ANY, 2, 4, 1, 0, .infer = onnx_infer_conv},
+    {MICROSOFT, "FusedConv", 1, ANY, 2, 4, 1, 0, .infer = onnx_infer_conv, .taken = ends},
     {"", "MaxPool", 1, ANY, 1, 1, 2, 0, .infer = onnx_infer_pool, .class = ONNX_MOVE,
      .traits = ONNX_SCALES | ONNX_SHIFTS | ONNX_CHANNELS_FIRST | ONNX_UNCHANGED},
     {"", "AveragePool", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_pool, .class = ONNX_POOL,
@@ -170,12 +175,20 @@ static const struct onnx_operator operators[] = {
     {"", "LayerNormalization", 17, ANY, 2, 3, 3, 0, .infer = onnx_infer_layer_norm},
     {"", "GroupNormalization", 18, ANY, 3, 3, 1, 0, .infer = onnx_infer_numbers},
     {"", "RMSNormalization", 23, ANY, 2, 2, 1, 0, .infer = onnx_infer_numbers},
-    {MICROSOFT, "FusedMatMul", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_fused_matmul},
+    {MICROSOFT, "FusedMatMul", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_fused_matmul, .taken = TAKES "no transBatchA, no transBatchB"},
     {MICROSOFT, "BiasGelu", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_bias_gelu},
     {MICROSOFT, "FastGelu", 1, ANY, 1, 2, 1, 0, .infer = onnx_infer_bias_gelu},
-    {MICROSOFT, "SkipLayerNormalization", 1, ANY, 3, 5, 4, 0, .infer = onnx_infer_skip_layer_norm},
-    {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 1, 9, 3, 2, .infer = onnx_infer_embed_layer_norm},
-    {MICROSOFT, "Attention", 1, ANY, 3, 7, 2, 0, .infer = onnx_infer_attention},
+    {MICROSOFT, "SkipLayerNormalization", 1, ANY, 3, 5, 4, 0, .infer = onnx_infer_skip_layer_norm, .taken = unread},
+    {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 1, 9, 3, 2, .infer = onnx_infer_embed_layer_norm,
+     .taken = TAKES "a constant table of positions, and a second output that Attention alone reads"},
+    {MICROSOFT, "SkipSimplifiedLayerNormalization", 1, ANY, 3, 4, 4, 0, .infer = onnx_infer_skip_layer_norm, .taken = unread},
+    {"", "SimplifiedLayerNormalization", 1, ANY, 2, 2, 2, 0, .infer = onnx_infer_layer_norm, .taken = unread},
+    {MICROSOFT, "Attention", 1, ANY, 2, 7, 2, 0, .infer = onnx_infer_attention, .taken = masked},
+    {MICROSOFT, "QAttention", 1, ANY, 5, 9, 2, 2, .infer = onnx_infer_qattention, .traits = ONNX_DYNAMIC, .taken = masked},
+    {MICROSOFT, "MultiHeadAttention", 1, ANY, 1, 10, 4, 0, .infer = onnx_infer_multi_head_attention, .taken = masked},
+    {"", "Attention", 23, ANY, 3, 7, 4, 0, .infer = onnx_infer_standard_attention,
+     .taken = TAKES "floats, a mask that broadcasts to [batch, heads, queries, keys], no past, no softcap, no further output that is read"},
+    {MICROSOFT, "FusedGemm", 1, ANY, 2, 3, 1, 0, .infer = onnx_infer_gemm, .taken = ends},
     {"", "LRN", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_numbers},
 
     /* the same bytes in another shape or order */
@@ -277,6 +290,12 @@ const struct onnx_operator *onnx_operator_at(size_t index) {
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node) {
     if (!node) return NULL;
     return node->rules ? node->rules : onnx_operator_find(node->domain, node->op);
+}
+
+const char *onnx_advice(const struct onnx_node *node) {
+    const struct onnx_operator *op = onnx_operator_of(node);
+    if (op && op->taken) return op->taken;
+    return strcmp(node->domain, MICROSOFT) ? "" : "; morsel takes the file as it was before ONNX Runtime optimized it";
 }
 
 bool onnx_has(const struct onnx_node *node, enum onnx_trait trait) {

@@ -8,6 +8,17 @@
 
 #include "tests/unit/support/graph_words.h"
 
+/* Scores w of q and k, heads [1, 2, 5, 4] by `scale`, then values v and y as x is. */
+#define SCORES(scale, terms) "MatMul q k > m; Mul m #" scale " > f;" terms "Softmax w > p axis:-1; MatMul p v > o; "
+#define SIDE_BY_SIDE "Transpose o > z perm=0,2,1,3; Reshape z $1,5,8 > y"
+#define PACKED "MatMul x %8x24 > p0; " HEADS_OF("p0")
+#define HEADS_OF(p) \
+    HEADS_FROM(p, "q", "0", "8", "0,2,1,3") HEADS_FROM(p, "k", "8", "16", "0,2,3,1") HEADS_FROM(p, "v", "16", "24", "0,2,1,3")
+#define HEADS_FROM(p, name, from, to, perm) \
+    "Slice " p " $" from " $" to " $2 > s" name "; Reshape s" name " $1,5,2,4 > r" name "; Transpose r" name " > " name " perm=" perm ";"
+#define X_AS(name, perm) "Reshape x $1,5,2,4 > r" name "; Transpose r" name " > " name " perm=" perm ";"
+#define CAUSAL "Trilu ~5x5 > a upper:0; Sub a #0.25 > c; Mul c #4e30 > b; Add f b > w;"
+#define X_ALL X_AS("q", "0,2,1,3") X_AS("k", "0,2,3,1") X_AS("v", "0,2,1,3")
 #define HEADS(name, from, to, perm) \
     "Slice a $" from " $" to " $2 > s" name "; Reshape s" name " $1,5,2,4 > r" name "; Transpose r" name " > " name " perm=" perm ";"
 
@@ -28,10 +39,30 @@ static const struct {
      "MatMul x %8x24 > p; Add p %24 > a;" HEADS("q", "0", "8", "0,2,1,3") HEADS("k", "8", "16", "0,2,3,1")
          HEADS("v", "16", "24", "0,2,1,3") "MatMul q k > m; Mul m #0.5 > f; Softmax f > w axis:-1; MatMul w v > o; Transpose o > z "
                                            "perm=0,2,1,3; Reshape z $1,5,8 > y"},
+    {"ms.Attention x %8x24 > y num_heads:2 scale~0.3", PACKED SCORES("0.3", "Identity f > w;") SIDE_BY_SIDE},
+    {"ms.Attention x %8x24 - - - %2x1x5 > y num_heads:2 scale~0.3", PACKED SCORES("0.3", "Add f %2x1x5 > w;") SIDE_BY_SIDE},
+    {"ms.Attention x %8x24 > y num_heads:2 unidirectional:1", PACKED SCORES("0.5", CAUSAL) SIDE_BY_SIDE},
+    {"ms.MultiHeadAttention x x x > y num_heads:2", X_ALL SCORES("0.5", "Identity f > w;") SIDE_BY_SIDE},
+    {"ms.MultiHeadAttention x x x - - %1x1x5x5 > y num_heads:2 scale~0.3", X_ALL SCORES("0.3", "Add f %1x1x5x5 > w;") SIDE_BY_SIDE},
+    {"Attention x x x > y q_num_heads:2 kv_num_heads:2", X_ALL SCORES("0.5", "Identity f > w;") SIDE_BY_SIDE},
+    {"Attention x x x %5x5 > y q_num_heads:2 kv_num_heads:2 scale~0.3", X_ALL SCORES("0.3", "Add f %5x5 > w;") SIDE_BY_SIDE},
+    {"Attention x x x > y q_num_heads:2 kv_num_heads:2 is_causal:1", X_ALL SCORES("0.5", CAUSAL) SIDE_BY_SIDE},
+    /* four heads of queries, two for each of keys and values */
+    {"Reshape x $1,5,4,2 > a; Transpose a > q perm=0,2,1,3; Slice q $0 $2 $1 > k; Attention q k k > y scale~0.3",
+     "Reshape x $1,5,4,2 > a; Transpose a > q perm=0,2,1,3; Gather q $0,0,1,1 > v axis:1; Transpose v > t perm=0,1,3,2; MatMul q t > m; "
+     "Mul m #0.3 > f; Softmax f > p axis:-1; MatMul p v > y"},
+    {"ms.SkipSimplifiedLayerNormalization x x %8 > n - - t epsilon~0.01; Mul n t > y",
+     "Add x x > t; Mul t t > s; ReduceMean s $2 > m; Add m #0.01 > e; Sqrt e > r; Div t r > d; Mul d %8 > n; Mul n t > y"},
+    {"SimplifiedLayerNormalization x %8 > y epsilon~0.01",
+     "Mul x x > s; ReduceMean s $2 > m; Add m #0.01 > e; Sqrt e > r; Div x r > d; Mul d %8 > y"},
+    {"Reshape x $5,8 > r; ms.FusedGemm r %8x3 %3 > y alpha~0.5 activation@Tanh",
+     "Reshape x $5,8 > r; Gemm r %8x3 %3 > g alpha~0.5; Tanh g > y"},
+    {"ms.FusedConv x %5x5x3 %5 x > y activation@LeakyRelu pads=1,1",
+     "Conv x %5x5x3 %5 > c pads=1,1; Add c x > a; LeakyRelu a > y alpha~0.01"},
 };
 
 static float *numbers_of(const char *text, const float *x, size_t *count) {
-    struct onnx_graph *g = network(20, "1,5,8", text);
+    struct onnx_graph *g = network(23, "1,5,8", text);
     graph_optimize(g, NULL);
     for (size_t i = 0; i < g->node_count; i++)
         if (*g->nodes[i]->domain && strcmp(g->nodes[i]->op, "Gelu")) fail_msg("%s: there is %s", text, g->nodes[i]->op);
@@ -62,7 +93,7 @@ static void other_forms_stay(void **state) {
     (void)state;
     static const struct row rows[] = {
         {17, "2,4,4", "ms.FusedMatMul x x > y transBatchA:1", "ms.FusedMatMul"},
-        {17, "1,5,8", "ms.Attention x %8x24 %24 > y num_heads:2 unidirectional:1", "ms.Attention"},
+        {17, "1,5,8", "ms.Attention x %8x24 %24 > y num_heads:2 do_rotary:1", "ms.Attention"},
         {17, "1,5,8", "ms.Attention x %8x24 %24 - %2x1x2x3x4 > y num_heads:2", "ms.Attention"},
         {17, "1,5,8", "ms.SkipLayerNormalization x x %8 > n m; Add n m > y", "ms.SkipLayerNormalization Add"},
         /* how many tokens there are, read by another than Attention */

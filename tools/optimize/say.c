@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Operators of ai.onnx, put in front of the node that they are to say. */
+#include "tools/optimize/say.h"
+#include "tools/optimize/pass.h"
+
+struct onnx_value *say(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
+                       const struct onnx_shape *shape) {
+    struct onnx_value *inputs[2] = {a, b}, *y = graph_put(g, node, op, inputs, b ? 2 : 1, shape);
+    y->producer->opset = SAY_OPSET;
+    return y;
+}
+
+struct onnx_value *say_reshape(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const struct onnx_shape *shape) {
+    return say(g, node, "Reshape", x, graph_int64s(g, node, "shape", shape->dims, shape->rank), shape);
+}
+
+struct onnx_value *say_transpose(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const int64_t *perm) {
+    struct onnx_shape shape = {.rank = x->shape.rank};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[perm[i]];
+    struct onnx_value *y = say(g, node, "Transpose", x, NULL, &shape);
+    edit_attribute_ints(g, y->producer, "perm", perm, (size_t)shape.rank);
+    return y;
+}
+
+struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+    int64_t perm[ONNX_MAX_RANK];
+    for (int i = 0; i < x->shape.rank; i++) perm[i] = i;
+    perm[x->shape.rank - 2] = x->shape.rank - 1;
+    perm[x->shape.rank - 1] = x->shape.rank - 2;
+    return say_transpose(g, node, x, perm);
+}
+
+struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor) {
+    const struct onnx_shape scalar = {0};
+    return factor == 1 ? x : say(g, node, "Mul", x, graph_floats(g, node, "factor", &scalar, &factor), &x->shape);
+}
+
+void say_output(struct onnx_graph *g, const struct onnx_node *node, int i, struct onnx_value *x) {
+    if (i < node->output_count && node->outputs[i]) edit_replace_uses(g, node->outputs[i], x, true);
+}
+
+void say_first_output_alone(struct onnx_node *node) {
+    for (int i = 1; i < node->output_count; i++)
+        if (node->outputs[i]) node->outputs[i]->producer = NULL;
+    node->output_count = 1;
+}
+
+void say_as(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+    say_first_output_alone(node);
+    edit_become(g, node, "Identity", "", &x, 1);
+    node->opset = SAY_OPSET;
+}
+
+bool say_is_read(const struct onnx_node *node, int output) {
+    return output < node->output_count && node->outputs[output] && (node->outputs[output]->uses || node->outputs[output]->is_output);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What a pass says in operators of ai.onnx: each goes in front of `node`, is named after it, and gives what is returned. */
+#ifndef MORSEL_TOOLS_OPTIMIZE_SAY_H
+#define MORSEL_TOOLS_OPTIMIZE_SAY_H
+
+#include "tools/optimize/edit.h"
+
+enum { SAY_OPSET = 17 };
+
+/* b may be NULL. */
+struct onnx_value *say(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
+                       const struct onnx_shape *shape);
+struct onnx_value *say_reshape(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const struct onnx_shape *shape);
+struct onnx_value *say_transpose(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const int64_t *perm);
+struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x); /* its last two dimensions */
+struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor);
+
+/* The node gives what x is, under its own name. */
+void say_as(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x);
+/* Readers of output i read x from now on. */
+void say_output(struct onnx_graph *g, const struct onnx_node *node, int i, struct onnx_value *x);
+/* The others have no readers. */
+void say_first_output_alone(struct onnx_node *node);
+bool say_is_read(const struct onnx_node *node, int output);
+
+/* com.microsoft's Attention, QAttention and MultiHeadAttention, and ai.onnx's Attention. False: in a form that nobody knows. */
+bool change_fused_attention(struct onnx_graph *g, struct onnx_node *node);
+
+#endif
