@@ -12,6 +12,7 @@
  *   behind_pads.onnx, two_pads.onnx, denormal.onnx  a pool whose windows begin behind its input, a Pad with pads both as an input and
  *                  as an attribute, a product whose output's scale is denormal; each between bytes
  *   missing.onnx   in float, an Einsum whose first input is missing
+ *   fused.onnx     in float, a layer with its activation in one node, as ONNX Runtime has it
  *   quotes.onnx    in float, a value with quotes in its name before a node that is refused
  *   ids.morsel     ids int32 [1, 4] to float32 [1, 4], by a text rule without tokens; a second variant gives uint8 [1, 4]
  *   two.morsel     a, b float32 [2, 3] to sum = a + b and minus = -a
@@ -366,6 +367,19 @@ static void make_missing(void) {
     free(model.data);
 }
 
+static void make_fused(void) {
+    struct bytes graph = {0}, model;
+    const struct number numbers[] = {{1, 0.5}, {2, -0.5}, {3, 1}, {4, 2}};
+    const int64_t dims[] = {2, 2};
+    add_value(&graph, 11, "x", ONNX_FLOAT, "3,2");
+    add_value(&graph, 12, "y", ONNX_FLOAT, "3,2");
+    add_constant(&graph, "w", ONNX_FLOAT, 2, dims, numbers, 4);
+    add_node(&graph, "layer", "ms.FusedGemm", "x w", "y", "activation@Relu");
+    model = model_message(&graph, 13);
+    write_file("fused.onnx", model.data, model.size);
+    free(model.data);
+}
+
 /* Behind a layer stands what is refused, and the value between has a name that a shell would run. */
 static void make_quotes(void) {
     struct bytes graph = {0}, model;
@@ -432,6 +446,7 @@ int main(int argc, char **argv) {
     make_between("two_pads.onnx", "1,3,4,4", "Pad", "pads=0,0,3,3,0,0,3,3 mode@reflect", "eight", 0.5);
     make_between("denormal.onnx", "1,4,4", "MatMul", "", "b", 1e-45);
     make_missing();
+    make_fused();
     make_quotes();
     make_bytes();
     make_order();

@@ -4,6 +4,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 verb=quantize title='quantize: '
 . tests/cli/calls.sh
+make_files
 float=tests/cli/float_small.onnx
 pictures=models/cifar10/pictures
 rule=models/cifar10/picture.json
@@ -42,6 +43,8 @@ verify "it runs" sh -c "'$morsel' run '$work/d.morsel' $pictures/bird.ppm"
 verify "and is compared" sh -c "'$morsel' compare $float '$work/d.morsel' --data $pictures --json | grep -q '\"sqnr_weight_db\": [0-9]'"
 verify "a layer of it in float" call_says "head .Gemm. runs in float" 0 $float --dynamic --picture $rule --exclude head -o "$work/e.morsel"
 verify "other bytes" differs "$work/d.morsel" "$work/e.morsel"
+verify "a layer inside another operator" call_says "Gemm. runs in float" 0 "$work/fused.onnx" --dynamic --exclude FusedGemm -o "$work/e.morsel"
+verify "the same by the node's name" call_says "Gemm. runs in float" 0 "$work/fused.onnx" --dynamic --exclude layer -o "$work/e.morsel"
 verify "all sums and none" call_says "adaround or --no-adaround" 2 $float --data $pictures --picture $rule --adaround --no-adaround -o "$work/o.morsel"
 verify "the QDQ file alone" call 0 $float --data $pictures --picture $rule --format qdq -o "$work/alone.onnx"
 verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"

@@ -149,9 +149,9 @@ void edit_become(struct onnx_graph *g, struct onnx_node *node, const char *op, c
     node->op = onnx_copy_text(g, op);
     node->domain = onnx_copy_text(g, domain);
     node->rules = onnx_operator_find(domain, op);
-    const bool exact = onnx_attribute_int(node, ONNX_EXACT_MARK, 0) != 0;
+    const int64_t mark = onnx_attribute_int(node, ONNX_EXACT_MARK, 0);
     node->attribute_count = 0;
-    if (exact) edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
+    if (mark) edit_attribute_int(g, node, ONNX_EXACT_MARK, mark);
 }
 
 /* Where an output stands; who asks for one, asks for many. */

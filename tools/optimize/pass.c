@@ -92,7 +92,8 @@ struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, con
                              const struct onnx_shape *shape) {
     struct onnx_value *y = edit_value(g, before->outputs[0]->name, ONNX_FLOAT, shape);
     struct onnx_node *node = edit_node(g, before, op, "", before->name, inputs, count, &y, 1);
-    if (onnx_attribute_int(before, ONNX_EXACT_MARK, 0)) edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
+    const int64_t mark = onnx_attribute_int(before, ONNX_EXACT_MARK, 0);
+    if (mark) edit_attribute_int(g, node, ONNX_EXACT_MARK, mark);
     return y;
 }
 

@@ -59,7 +59,7 @@ static bool is_condition(const struct onnx_value *x) {
     const struct onnx_node *node = x->producer;
     const struct onnx_value *from = graph_is(node, "Cast") ? onnx_input(node, 0) : NULL;
     return x->type == ONNX_BOOL ||
-           (x->type == ONNX_FLOAT && node && (onnx_attribute_int(node, ONNX_EXACT_MARK, 0) || (from && from->type == ONNX_BOOL)));
+           (x->type == ONNX_FLOAT && node && (onnx_attribute_int(node, ONNX_EXACT_MARK, 0) == 1 || (from && from->type == ONNX_BOOL)));
 }
 
 /* A condition that became an integer, or an integer another one: what the floats are made of then. NULL: neither. */

@@ -49,6 +49,14 @@ static bool excluded_exist(const struct quantize_call *call, const struct onnx_g
     return true;
 }
 
+/* What an excluded node is decomposed into has other names and operators: it stays float by a mark. */
+static void mark_excluded(const struct scheme_options *options, struct onnx_graph *graph) {
+    for (size_t n = 0; n < graph->node_count; n++) {
+        struct onnx_node *node = graph->nodes[n];
+        if (onnx_class_of(node) == ONNX_OTHER && scheme_excludes(options, node)) edit_attribute_int(graph, node, ONNX_EXACT_MARK, 2);
+    }
+}
+
 static void any_range(void *context, const struct onnx_value *value, float *low, float *high) {
     (void)context, (void)value;
     *low = -1;
@@ -83,6 +91,7 @@ static struct onnx_graph *graph_of_variant(void *context, const struct conversio
     if (!*own) {
         if (!(*own = conversion_load(call, c, variant, report, failure))) return NULL;
         (*own)->floats_meant = true;
+        mark_excluded(&q->options.scheme, *own);
         if (q->options.scheme.dynamic) graph_scale_products(*own);
         graph_optimize(*own, NULL);
     }
@@ -133,6 +142,7 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     wish.usual = QUANTIZE_USUAL_SAMPLES;
     wish.rule = c->extras.picture;
     c->graph->floats_meant = true;
+    mark_excluded(&q->options.scheme, c->graph);
     q->graph = c->graph;
     q->report = &c->report;
     if (call->dynamic) { /* layers that --max-drop ranks run over what it measures on */
