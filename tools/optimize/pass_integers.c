@@ -16,7 +16,7 @@ static bool is_integer(const struct onnx_value *x) {
 static int numbers_of(const struct onnx_node *node) {
     static const char *const sums[] = {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Neg", "Abs"}, *const reduces[] = {"ReduceSum",
                                                                                                                     "ReduceMax",
-                                                                                                                    "ReduceMin"};
+                                                                                                                    "ReduceMin", "CumSum"};
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         if (graph_is(node, sums[i])) return node->input_count;
     for (size_t i = 0; i < sizeof reduces / sizeof *reduces; i++)
@@ -155,11 +155,26 @@ static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
-/* Sums of ConvInteger and MatMulInteger stay integers: their scales come behind the Cast. */
 static bool has_integer_sums(const struct onnx_graph *g) {
     for (size_t i = 0; i < g->node_count; i++)
         if (onnx_has(graph_node_at(g, i), ONNX_DYNAMIC)) return true;
     return false;
+}
+
+enum { FAR = 8 }; /* steps back; each may be of two operands */
+
+/* Whether an integer may be one of a ConvInteger's or MatMulInteger's sums: those stay, as their scales come behind the Cast. */
+static bool may_be_sums(const struct onnx_value *x, int depth) {
+    const struct onnx_node *node = x->producer;
+    if (!node || x->constant || !is_integer(x)) return false;
+    if (!depth || onnx_has(node, ONNX_DYNAMIC)) return true;
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i] && may_be_sums(node->inputs[i], depth - 1)) return true;
+    return false;
+}
+
+static bool looks_up(struct onnx_graph *g, struct onnx_node *node) {
+    return !node->folded && onnx_is_checked(node) && graph_is(node, "Gather") && change_lookup(g, node);
 }
 
 int pass_integers(struct onnx_graph *g) {
@@ -172,7 +187,8 @@ int pass_integers(struct onnx_graph *g) {
     /* What a change puts in front of a node is looked at, too: a chain goes in one round, however long it is. */
     for (size_t i = 0; graph_goes_on(g, i);) {
         struct onnx_node *node = graph_node_at(g, i);
-        const bool changed = (!casts_stay && change_cast(g, node)) || change_where(g, node) || change_mixture(g, node);
+        const bool stays = casts_stay && onnx_input(node, 0) && may_be_sums(node->inputs[0], FAR);
+        const bool changed = (!stays && change_cast(g, node)) || looks_up(g, node) || change_where(g, node) || change_mixture(g, node);
         changes += changed;
         i += !changed;
     }
