@@ -108,6 +108,11 @@ static bool is_plain(const struct onnx_node *node, int from, int other) {
     return true;
 }
 
+/* Whether there is room for a copy of what is constant: many nodes may read the same. */
+static bool has_room(struct onnx_graph *g, const struct onnx_value *x) {
+    return !x || !x->constant || graph_takes_room(g, x->constant->count);
+}
+
 /* A mask of integers, or none. */
 static bool knows_mask(const struct onnx_value *mask, int64_t batch, int64_t queries, int64_t keys) {
     if (!mask) return true;
@@ -145,7 +150,8 @@ static bool change_packed(struct onnx_graph *g, struct onnx_node *node) {
     int64_t w[3];
     if ((!bytes && !is_microsoft(node, "Attention")) || node->outputs[0]->shape.rank != 3 || !is_plain(node, bytes ? 8 : 4, bytes ? -1 : 5))
         return false;
-    if (onnx_attribute_int(node, "do_rotary", 0) || !widths_of(node, w) || !knows_mask(mask, d[0], d[1], d[1])) return false;
+    if (onnx_attribute_int(node, "do_rotary", 0) || !widths_of(node, w) || !knows_mask(mask, d[0], d[1], d[1]) || !has_room(g, mask))
+        return false;
     if (term && !knows_term(term, d[0], heads, d[1], d[1])) return false;
     struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .causal = onnx_attribute_int(node, "unidirectional", 0) != 0};
     const struct onnx_shape wide = {3, {d[0], d[1], w[0] + w[1] + w[2]}};
@@ -174,7 +180,9 @@ static bool change_apart(struct onnx_graph *g, struct onnx_node *node) {
     for (int i = 0; i < 3; i++)
         if (!x[i] || x[i]->shape.rank != 3) return false;
     const int64_t batch = x[0]->shape.dims[0], queries = x[0]->shape.dims[1], keys = x[1]->shape.dims[1];
-    if (!knows_mask(mask, batch, queries, keys) || (term && !knows_term(term, batch, heads, queries, keys))) return false;
+    if (!has_room(g, mask) || !has_room(g, bias) || !knows_mask(mask, batch, queries, keys) ||
+        (term && !knows_term(term, batch, heads, queries, keys)))
+        return false;
     struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .causal = onnx_attribute_int(node, "unidirectional", 0) != 0};
     int64_t at = 0;
     for (int i = 0; i < 3; i++) {
@@ -231,7 +239,7 @@ static bool change_standard(struct onnx_graph *g, struct onnx_node *node) {
     const int64_t heads = rank == 4 ? x[0]->shape.dims[1] : onnx_attribute_int(node, "q_num_heads", 1);
     const int64_t fewer = rank == 4 ? x[1]->shape.dims[1] : onnx_attribute_int(node, "kv_num_heads", 1);
     const int64_t queries = x[0]->shape.dims[rank - 2], keys = x[1]->shape.dims[rank - 2];
-    if (mask && !knows_condition(mask, x[0], heads, keys, queries)) return false;
+    if (mask && (!has_room(g, mask) || !knows_condition(mask, x[0], heads, keys, queries))) return false;
     struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .causal = onnx_attribute_int(node, "is_causal", 0) != 0};
     for (int i = 0; i < 3; i++) {
         if (rank == 3) x[i] = as_heads(g, node, x[i], i ? fewer : heads);
