@@ -108,7 +108,7 @@ void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
     struct rounds rounds = rounds_of(g);
-    int fused = pass_fused(g), masks = 0;
+    int fused = pass_fused(g) + pass_moved(g), masks = 0;
     for (int changes = 1; changes && one_more(&rounds, g); masks += changes)
         changes = pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
     if (fused + masks + pass_matrices(g) + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
