@@ -2,6 +2,7 @@
 /* Observes a network over samples, with an observer for each thread. */
 #include "tools/quant/calibrate/over.h"
 #include "tools/network/host/over.h"
+#include "tools/onnx/operator.h"
 #include "tools/quant/insert/place.h"
 
 static void see(void *context, unsigned worker, size_t sample, const struct onnx_value *value, const float *data, size_t count) {
@@ -10,13 +11,19 @@ static void see(void *context, unsigned worker, size_t sample, const struct onnx
     observer_see(observers[worker], value, data, count);
 }
 
-/* Names the first value, in the order of the graph, that held NaN or an infinity; what a mask of infinities was added to may. */
+/* What a mask of infinities was added to is infinite, and so is what the passes put in the place of TopK: log(0) for what is taken. Nodes
+ * of that kind stay in float, whatever their range. */
+static bool may_be_infinite(const struct onnx_node *node) {
+    return place_masks_sum(node) || onnx_attribute_int(node, ONNX_EXACT_MARK, 0);
+}
+
+/* Names the first value, in the order of the graph, that held NaN or an infinity and should not. */
 static bool all_finite(const struct onnx_graph *graph, struct observer *observer, struct failure *failure) {
     for (size_t i = 0; i < graph->node_count; i++)
         for (int k = 0; k < graph->nodes[i]->output_count; k++) {
             const struct onnx_value *value = graph->nodes[i]->outputs[k];
             const struct observed *seen = value ? observer_of(observer, value) : NULL;
-            if (seen && seen->broken && !place_masks_sum(graph->nodes[i]))
+            if (seen && seen->broken && !may_be_infinite(graph->nodes[i]))
                 return failure_set(
                     failure, STATUS_INPUT,
                     "node '%.100s' (%s): %llu of %llu numbers of its output '%.100s' are not finite: the float network itself "
