@@ -50,8 +50,24 @@ check "eval without a picture rule" 1 "no picture rule" eval "$work/bytes.morsel
 cp "$work/cut.ppm" "$work/set/red/0.ppm"
 check "eval of a damaged picture" 1 "cut off|damaged" eval "$work/color.morsel" "$work/set" --threads 2
 
-# --- ONNX files, in float
 reduced && exit $status
+
+# --- as a page
+rm "$work/set/red/0.ppm"
+page() { if command -v python3 >/dev/null; then python3 tests/pages/check.py "$@"; else grep -q '</html>' "$1"; fi; }
+check "eval --report" 0 "a.html: the same as a page$" eval "$work/color.morsel" "$work/set" --report "$work/a.html"
+verify "the page" page "$work/a.html" "4 labelled pictures: top-1 75.00 % (3)" "blue taken for red" "Worst misses" "1.ppm"
+verify "a picture for each miss" sh -c "[ \$(grep -o 'src=\"data:image/png;base64,' '$work/a.html' | wc -l) -eq 1 ]"
+verify "no time on it" sh -c "! grep -q 'Time' '$work/a.html'"
+check "eval --report --json" 0 'a.html",$' eval "$work/color.morsel" "$work/set" --report "$work/a.html" --worst 0 --json
+verify "no miss on the page" sh -c "! grep -q 'base64' '$work/a.html'"
+check "eval --report over a picture" 2 "would be written over" eval "$work/color.morsel" "$work/set" --report "$work/set/blue/1.ppm"
+check "eval --report over the network" 2 "would be written over" eval "$work/color.morsel" "$work/set" --report "$work/color.morsel"
+check "eval --report into what is no page" 2 "name it FILE.html" eval "$work/color.morsel" "$work/set" --report "$work/a.pdf"
+check "eval --report into no folder" 2 "cannot write" eval "$work/color.morsel" "$work/set" --report "$work/none/a.html"
+verify "nothing half-written" nothing_left
+
+# --- ONNX files, in float
 verb=eval title='eval of ONNX: '
 float=tests/cli/float_small.onnx
 rule="--picture models/cifar10/picture.json"

@@ -8,8 +8,30 @@
 #include "tools/verbs/judge.h"
 #include "tools/verbs/verbs.h"
 #include <stdio.h>
+#ifndef MORSEL_TOOL_REDUCED
+#include "tools/verbs/host/report.h"
+#endif
 
-static void report(const struct judge *judge, size_t worst, bool want_json) {
+/* Where a page is to go; NULL: nowhere. The tool of a cross build makes none. */
+static bool may_report(const struct judge *judge, const char *page, struct failure *failure) {
+#ifndef MORSEL_TOOL_REDUCED
+    return !page || report_may_be(judge, page, failure);
+#else
+    (void)judge, (void)failure;
+    return !page;
+#endif
+}
+
+static bool report_page(const struct judge *judge, size_t worst, const char *page, struct failure *failure) {
+#ifndef MORSEL_TOOL_REDUCED
+    return !page || report_judge(judge, worst, page, failure);
+#else
+    (void)judge, (void)worst, (void)failure;
+    return !page;
+#endif
+}
+
+static void report(const struct judge *judge, size_t worst, const char *page, bool want_json) {
     size_t images = judge->dataset.count, top1 = judge->top1, top5 = judge->top5;
     unsigned threads = judge->worker_count;
     double n = (double)images, rate = n / (judge->seconds + 1e-9);
@@ -17,6 +39,7 @@ static void report(const struct judge *judge, size_t worst, bool want_json) {
         message_print("%zu images: top-1 %.2f %% (%zu), top-5 %.2f %% (%zu), %.1f images/s with %u thread%s\n", images,
                       100 * (double)top1 / n, top1, 100 * (double)top5 / n, top5, rate, threads, threads > 1 ? "s" : "");
         judge_print(judge, worst);
+        if (page) message_print("\n%s: the same as a page\n", page);
         return;
     }
     struct json json = {.file = stdout};
@@ -29,6 +52,7 @@ static void report(const struct judge *judge, size_t worst, bool want_json) {
     json_number(&json, "images_per_s", rate);
     json_integer(&json, "threads", threads);
     json_text(&json, "isa", judge_isa(judge));
+    if (page) json_text(&json, "report", page);
     judge_json(judge, worst, &json);
     json_close(&json);
 }
@@ -38,10 +62,14 @@ int verb_eval(int argc, char **argv) {
     struct failure failure;
     long threads = 1, limit = 0, worst = JUDGE_WORST;
     bool want_json = false;
+    const char *page = NULL;
     struct network_call call = {0};
     const struct option list[] = {
         {"--limit", "N", OPTION_NUMBER, &limit, 0, INT32_MAX, "take N pictures, of folders as many of each class; 0: all"},
         {"--worst", "N", OPTION_NUMBER, &worst, 0, INT32_MAX, "name N misses, those with the largest probability for a wrong label"},
+#ifndef MORSEL_TOOL_REDUCED
+        {"--report", "FILE.html", OPTION_TEXT, &page, 0, 0, "a page of the same: classes, what is taken for what, the misses' pictures"},
+#endif
         {"--threads", "N", OPTION_NUMBER, &threads, 1, POOL_THREADS_MOST, "threads, each with pictures and an arena of its own"},
         {"--variant", "N", OPTION_NUMBER, &call.variant, 0, MORSEL_FORMAT_MAX_VARIANTS - 1,
          "of a blob with several sizes: which one, as inspect counts them"},
@@ -64,6 +92,9 @@ int verb_eval(int argc, char **argv) {
         .list = list,
         .count = sizeof list / sizeof list[0],
         .examples = {{"morsel eval food.morsel pictures/ --threads 2", "the accuracy of a blob"},
+#ifndef MORSEL_TOOL_REDUCED
+                     {"morsel eval food.morsel pictures/ --report food.html", "as a page, with the pictures of the worst misses"},
+#endif
                      {"morsel eval food_float.onnx pictures/ --picture rule.json --labels labels.txt", "the float network beside it"}},
     };
     if (!options_cpu_default(&call.cpu)) return STATUS_CALL;
@@ -74,8 +105,9 @@ int verb_eval(int argc, char **argv) {
         return STATUS_CALL;
     }
     call.path = argv[0];
-    bool good = judge_open(&judge, &call, argv[1], (size_t)limit, (unsigned)threads, &failure) && judge_run(&judge, &failure);
-    if (good) report(&judge, (size_t)worst, want_json);
+    bool good = judge_open(&judge, &call, argv[1], (size_t)limit, (unsigned)threads, &failure) && may_report(&judge, page, &failure) &&
+                judge_run(&judge, &failure) && report_page(&judge, (size_t)worst, page, &failure);
+    if (good) report(&judge, (size_t)worst, page, want_json);
     judge_free(&judge);
     return good ? STATUS_DONE : message_failure(&failure);
 }

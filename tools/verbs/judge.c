@@ -169,6 +169,13 @@ void judge_free(struct judge *judge) {
     *judge = (struct judge){0};
 }
 
+bool judge_reads(const struct judge *judge, const char *path) {
+    bool read = network_reads(&judge->network, path);
+    for (size_t i = 0; i < judge->dataset.count && !read; i++)
+        read = file_same(path, judge->dataset.items[i].path) || file_same(path, judge->dataset.items[i].binary);
+    return read;
+}
+
 const char *judge_isa(const struct judge *judge) {
     return network_isa(judge->workers[0].run);
 }

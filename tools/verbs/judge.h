@@ -45,6 +45,9 @@ bool judge_open(struct judge *judge, const struct network_call *call, const char
 bool judge_run(struct judge *judge, struct failure *failure);
 void judge_free(struct judge *judge);
 
+/* Whether the path is a file that the network or a picture is read from. */
+bool judge_reads(const struct judge *judge, const char *path);
+
 /* The best kernels that were used. */
 const char *judge_isa(const struct judge *judge);
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { PICTURE_SIDE = 96 };
 
@@ -103,6 +104,12 @@ void page_fact(FILE *file, const char *name, const char *format, ...) {
     fputs("<tr><th>", file);
     page_put(file, "%s", name);
     PUT_INSIDE(file, "</th><td class=\"long\">", format, "</td></tr>\n");
+}
+
+bool page_names(const char *option, const char *path, struct failure *failure) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    return !dot || !strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm") ||
+           failure_set(failure, STATUS_CALL, "%s %s: what is written is a page of HTML; name it FILE.html", option, path);
 }
 
 void page_start(FILE *file, const char *title) {

@@ -11,6 +11,9 @@
 #include "tools/samples/image/image.h"
 #include <stdio.h>
 
+/* Whether a path is named as a page is; `option` is what it was given by. */
+bool page_names(const char *option, const char *path, struct failure *failure);
+
 void page_start(FILE *file, const char *title);
 void page_end(FILE *file);
 

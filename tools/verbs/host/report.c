@@ -10,7 +10,6 @@
 #include "tools/verbs/verbs.h"
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 enum { USUAL_WORST = 12 };
@@ -108,22 +107,15 @@ static bool ask_float(const struct call *call, struct report *r, struct failure 
     return good;
 }
 
-static bool names_page(const char *path, struct failure *failure) {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-    return !dot || !strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm") ||
-           failure_set(failure, STATUS_CALL, "-o %s: what is written is a page of HTML; name it FILE.html", path);
-}
-
 /* What is written is nothing that was read. */
 static bool check_output(const struct call *call, const struct report *r, struct failure *failure) {
     const char *path = call->output;
     bool read = network_reads(&r->inspect.network, path) || file_same(path, call->float_path);
     if (r->compared)
         read = read || conversion_reads(&r->comparing.first, path) || (r->comparing.data && quant_data_reads(r->comparing.data, path));
-    for (size_t i = 0; r->judged && i < r->judge.dataset.count && !read; i++)
-        read = file_same(path, r->judge.dataset.items[i].path) || file_same(path, r->judge.dataset.items[i].binary);
-    if (read) return failure_set(failure, STATUS_CALL, "-o %s would be written over: it is read as well; name another file", path);
-    return names_page(path, failure);
+    if (read || (r->judged && judge_reads(&r->judge, path)))
+        return failure_set(failure, STATUS_CALL, "-o %s would be written over: it is read as well; name another file", path);
+    return page_names("-o", path, failure);
 }
 
 static bool write_page(const struct call *call, const struct report *r, size_t *bytes, struct failure *failure) {
@@ -164,8 +156,8 @@ static int run(const struct call *call, struct report *r) {
     struct failure failure = {0};
     size_t bytes = 0;
     bool there = !access(call->output, F_OK); /* it may be a file that is read: check_output() knows */
-    bool good = (there || names_page(call->output, &failure)) && file_can_write(call->output, &failure) && measure(call, r, &failure) &&
-                compare(call, r, &c, &failure) && judge(call, r, &failure) && ask_float(call, r, &failure) &&
+    bool good = (there || page_names("-o", call->output, &failure)) && file_can_write(call->output, &failure) &&
+                measure(call, r, &failure) && compare(call, r, &c, &failure) && judge(call, r, &failure) && ask_float(call, r, &failure) &&
                 check_output(call, r, &failure) && write_page(call, r, &bytes, &failure);
     if (good) say(call, r, bytes);
     else if (failure.status) message_failure(&failure);
