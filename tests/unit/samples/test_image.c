@@ -326,6 +326,70 @@ static void png_pixels_are_where_they_belong(void **state) {
     }
 }
 
+struct written {
+    uint8_t bytes[1 << 20];
+    size_t size;
+};
+
+static void write_bytes(png_structp png, png_bytep bytes, size_t count) {
+    struct written *to = png_get_io_ptr(png);
+    assert_true(count <= sizeof to->bytes - to->size);
+    memcpy(to->bytes + to->size, bytes, count);
+    to->size += count;
+}
+
+enum { LONG = 7 << 20 };
+
+/* The corner picture as PNG, with an orientation where that is not 0, or a text of some megabytes, which takes few bytes. `behind`: they
+ * follow the pixels. */
+static void make_png(struct written *to, uint8_t orientation, bool text, bool behind) {
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png), end = png_create_info_struct(png);
+    uint8_t exif[26] = "II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0";
+    char *a = malloc(LONG + 1), key[] = "Comment";
+    memset(a, 'a', LONG);
+    a[LONG] = 0;
+    exif[18] = orientation;
+    to->size = 0;
+    png_set_write_fn(png, to, write_bytes, NULL);
+    png_set_IHDR(png, info, 48, 32, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (orientation) png_set_eXIf_1(png, behind ? end : info, sizeof exif, exif);
+    const png_text whole = {.compression = PNG_TEXT_COMPRESSION_zTXt, .key = key, .text = a, .text_length = LONG};
+    if (text) png_set_text(png, behind ? end : info, &whole, 1);
+    png_write_info(png, info);
+    for (uint32_t y = 0; y < 32; y++) {
+        uint8_t row[48 * 3];
+        for (uint32_t x = 0; x < 48; x++) corner(x, y, 48, 32, row + 3 * x);
+        png_write_row(png, row);
+    }
+    png_write_end(png, end);
+    png_destroy_info_struct(png, &end);
+    png_destroy_write_struct(&png, &info);
+    free(a);
+}
+
+static void a_png_is_turned_as_a_jpeg(void **state) {
+    (void)state;
+    static struct written file;
+    unsigned long size;
+    for (uint8_t orientation = 0; orientation <= 9; orientation++) {
+        struct failure failure;
+        struct image plain = {0}, turned = {0};
+        int want[4], seen[4];
+        uint8_t *jpeg = make_jpeg(48, 32, orientation, false, &size);
+        make_png(&file, orientation, false, orientation & 1);
+        assert_true(image_decode_jpeg(jpeg, size, &plain, &failure));
+        assert_true(image_decode_png(file.bytes, file.size, &turned, &failure));
+        quarters(&plain, want);
+        quarters(&turned, seen);
+        assert_int_equal(turned.width, plain.width);
+        assert_memory_equal(seen, want, sizeof seen);
+        image_free(&plain);
+        image_free(&turned);
+        free(jpeg);
+    }
+}
+
 /* A screen of 8K in any file; more in one that is not too small for it. */
 static void pixels_are_no_more_than_a_file_pays_for(void **state) {
     (void)state;
@@ -344,11 +408,15 @@ static void pixels_are_no_more_than_a_file_pays_for(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pnm_pixels_are_where_they_belong),       cmocka_unit_test(bmp_pixels_are_where_they_belong),
-        cmocka_unit_test(jpeg_pixels_are_where_they_belong),      cmocka_unit_test(a_jpeg_cut_short_is_refused),
-        cmocka_unit_test(pixels_that_no_byte_holds_are_refused),  cmocka_unit_test(a_white_picture_is_taken_however_few_its_bytes_are),
-        cmocka_unit_test(a_hundred_scans_are_taken_and_no_more),  cmocka_unit_test(png_pixels_are_where_they_belong),
-        cmocka_unit_test(pixels_are_no_more_than_a_file_pays_for)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_png_is_turned_as_a_jpeg),
+                                       cmocka_unit_test(pnm_pixels_are_where_they_belong),
+                                       cmocka_unit_test(bmp_pixels_are_where_they_belong),
+                                       cmocka_unit_test(jpeg_pixels_are_where_they_belong),
+                                       cmocka_unit_test(a_jpeg_cut_short_is_refused),
+                                       cmocka_unit_test(pixels_that_no_byte_holds_are_refused),
+                                       cmocka_unit_test(a_white_picture_is_taken_however_few_its_bytes_are),
+                                       cmocka_unit_test(a_hundred_scans_are_taken_and_no_more),
+                                       cmocka_unit_test(png_pixels_are_where_they_belong),
+                                       cmocka_unit_test(pixels_are_no_more_than_a_file_pays_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

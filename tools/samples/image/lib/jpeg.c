@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* JPEG through libjpeg-turbo: baseline and progressive; gray, YCbCr, RGB, CMYK and YCCK; turned as its EXIF orientation says.
  * The time it takes is bounded by bytes and pixels: pixels are no more than the bytes can hold, and scans over them are few. */
-#include "tools/samples/image/image.h"
+#include "tools/samples/image/lib/exif.h"
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,51 +38,6 @@ static void warn(j_common_ptr common, int level) {
     if (level < 0 && common->err->msg_code == JWRN_JPEG_EOF) stop(common);
 }
 
-static uint32_t get16(const uint8_t *p, bool big) {
-    return big ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
-}
-
-static uint32_t get32(const uint8_t *p, bool big) {
-    return big ? get16(p, big) << 16 | get16(p + 2, big) : get16(p + 2, big) << 16 | get16(p, big);
-}
-
-/* The orientation (1..8) in an EXIF block, 1 where there is none. */
-static unsigned orientation_of(const uint8_t *p, size_t size) {
-    if (size < 14 || memcmp(p, "Exif\0\0", 6)) return 1;
-    p += 6;
-    size -= 6;
-    bool big = p[0] == 'M';
-    uint32_t at = get32(p + 4, big);
-    if (at > size - 2 || size < 10) return 1;
-    uint32_t count = get16(p + at, big);
-    for (uint32_t i = 0; i < count && (size - at - 2) / 12 > i; i++) {
-        const uint8_t *entry = p + at + 2 + 12 * i;
-        uint32_t value = get16(entry + 8, big);
-        if (get16(entry, big) == 0x0112) return value >= 1 && value <= 8 ? value : 1;
-    }
-    return 1;
-}
-
-/* Turns and mirrors the picture. Orientations 5 to 8 exchange width and height; each maps a pixel to one other. */
-static bool turn(struct image *image, unsigned orientation, struct failure *failure) {
-    struct image turned = {0};
-    uint32_t w = image->width, h = image->height;
-    if (orientation == 1) return true;
-    if (!image_allocate(&turned, orientation > 4 ? h : w, orientation > 4 ? w : h, SIZE_MAX, failure)) return false;
-    for (uint32_t y = 0; y < h; y++) {
-        for (uint32_t x = 0; x < w; x++) {
-            uint32_t flip_x = w - 1 - x, flip_y = h - 1 - y;
-            uint32_t to_x[9] = {0, x, flip_x, flip_x, x, y, flip_y, flip_y, y};
-            uint32_t to_y[9] = {0, y, y, flip_y, flip_y, x, x, flip_x, flip_x};
-            memcpy(turned.rgb + ((size_t)to_y[orientation] * turned.width + to_x[orientation]) * 3, image->rgb + ((size_t)y * w + x) * 3,
-                   3);
-        }
-    }
-    free(image->rgb);
-    *image = turned;
-    return true;
-}
-
 /* CMYK as Adobe writes it, inverted: 255 is no ink. */
 static void put_cmyk(const uint8_t *from, uint32_t width, bool inverted, uint8_t *to) {
     for (uint32_t x = 0; x < width; x++, from += 4, to += 3) {
@@ -105,7 +60,7 @@ static void read_rows(struct decoder *decoder) {
 static unsigned find_orientation(const struct jpeg_decompress_struct *jpeg) {
     for (jpeg_saved_marker_ptr marker = jpeg->marker_list; marker; marker = marker->next)
         if (marker->marker == JPEG_APP0 + 1 && marker->data_length >= 14 && !memcmp(marker->data, "Exif\0\0", 6))
-            return orientation_of(marker->data, marker->data_length);
+            return exif_orientation(marker->data + 6, marker->data_length - 6);
     return 1;
 }
 
@@ -152,7 +107,7 @@ static bool read_picture(struct decoder *decoder, const uint8_t *bytes, size_t s
 /* A function of its own, so that no local variable lives across the jump. */
 static bool read_guarded(struct decoder *decoder, const uint8_t *bytes, size_t size) {
     if (setjmp(decoder->stop)) return false;
-    return read_picture(decoder, bytes, size) && turn(decoder->image, decoder->orientation, decoder->failure);
+    return read_picture(decoder, bytes, size) && exif_turn(decoder->image, decoder->orientation, decoder->failure);
 }
 
 bool image_decode_jpeg(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* PNG through libpng: any colour kind, depth and interlacing. 16 bits keep their upper byte, alpha is left out and gamma not applied, as by
- * Pillow's convert("RGB"). */
-#include "tools/samples/image/image.h"
+/* PNG through libpng: any colour kind, depth and interlacing; turned as its EXIF orientation says. 16 bits keep their upper byte, alpha is
+ * left out and gamma not applied, as by Pillow's convert("RGB") of colours. */
+#include "tools/samples/image/lib/exif.h"
 #include <png.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static bool read_picture(struct reader *reader) {
         return failure_memory(reader->failure, image->height * sizeof *reader->rows);
     for (uint32_t y = 0; y < image->height; y++) reader->rows[y] = image->rgb + (size_t)y * image->width * 3;
     png_read_image(reader->png, reader->rows);
-    png_read_end(reader->png, NULL);
+    png_read_end(reader->png, reader->info); /* EXIF may stand behind the pixels, too */
     return true;
 }
 
@@ -83,12 +83,22 @@ static bool read_guarded(struct reader *reader) {
     return read_picture(reader);
 }
 
+static unsigned orientation_of(const struct reader *reader) {
+#ifdef PNG_eXIf_SUPPORTED
+    png_uint_32 size = 0;
+    png_bytep block = NULL;
+    if (png_get_eXIf_1(reader->png, reader->info, &size, &block) && block) return exif_orientation(block, size);
+#endif
+    return 1;
+}
+
 bool image_decode_png(const uint8_t *bytes, size_t size, struct image *image, struct failure *failure) {
     struct reader reader = {.at = bytes, .start = bytes, .end = bytes + size, .image = image, .failure = failure};
     reader.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reader, stop, warn, &reader, take, give);
     if (!reader.png) return failure_memory(failure, sizeof reader);
     reader.info = png_create_info_struct(reader.png);
     bool good = reader.info ? read_guarded(&reader) : failure_memory(failure, sizeof reader);
+    good = good && exif_turn(image, orientation_of(&reader), failure);
     png_destroy_read_struct(&reader.png, &reader.info, NULL);
     free(reader.rows);
     return good;
