@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/resource.h>
+
 #include <jpeglib.h>
 #include <png.h>
 
@@ -390,6 +392,35 @@ static void a_png_is_turned_as_a_jpeg(void **state) {
     }
 }
 
+/* The text again and again: a chunk has all that it needs. */
+static void repeat_text(struct written *to, int times) {
+    uint8_t *at = to->bytes + 4;
+    while (memcmp(at, "zTXt", 4)) at++;
+    at -= 4;
+    const size_t size = 12 + ((size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3]);
+    for (; times--; to->size += size) {
+        assert_true(to->size + size <= sizeof to->bytes);
+        memmove(at + size, at, (size_t)(to->bytes + to->size - at));
+    }
+}
+
+static void texts_of_a_png_take_no_memory(void **state) {
+    (void)state;
+    static struct written file;
+    for (int behind = 0; behind < 2; behind++) {
+        struct failure failure;
+        struct image image = {0};
+        struct rusage before, after;
+        make_png(&file, 0, true, behind);
+        repeat_text(&file, 30);
+        assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+        assert_true(image_decode_png(file.bytes, file.size, &image, &failure));
+        assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+        if (after.ru_maxrss - before.ru_maxrss > LONG / 1024 * 4) fail_msg("%ld KB more", after.ru_maxrss - before.ru_maxrss);
+        image_free(&image);
+    }
+}
+
 /* A screen of 8K in any file; more in one that is not too small for it. */
 static void pixels_are_no_more_than_a_file_pays_for(void **state) {
     (void)state;
@@ -408,15 +439,12 @@ static void pixels_are_no_more_than_a_file_pays_for(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_png_is_turned_as_a_jpeg),
-                                       cmocka_unit_test(pnm_pixels_are_where_they_belong),
-                                       cmocka_unit_test(bmp_pixels_are_where_they_belong),
-                                       cmocka_unit_test(jpeg_pixels_are_where_they_belong),
-                                       cmocka_unit_test(a_jpeg_cut_short_is_refused),
-                                       cmocka_unit_test(pixels_that_no_byte_holds_are_refused),
-                                       cmocka_unit_test(a_white_picture_is_taken_however_few_its_bytes_are),
-                                       cmocka_unit_test(a_hundred_scans_are_taken_and_no_more),
-                                       cmocka_unit_test(png_pixels_are_where_they_belong),
-                                       cmocka_unit_test(pixels_are_no_more_than_a_file_pays_for)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_of_a_png_take_no_memory),          cmocka_unit_test(a_png_is_turned_as_a_jpeg),
+        cmocka_unit_test(pnm_pixels_are_where_they_belong),       cmocka_unit_test(bmp_pixels_are_where_they_belong),
+        cmocka_unit_test(jpeg_pixels_are_where_they_belong),      cmocka_unit_test(a_jpeg_cut_short_is_refused),
+        cmocka_unit_test(pixels_that_no_byte_holds_are_refused),  cmocka_unit_test(a_white_picture_is_taken_however_few_its_bytes_are),
+        cmocka_unit_test(a_hundred_scans_are_taken_and_no_more),  cmocka_unit_test(png_pixels_are_where_they_belong),
+        cmocka_unit_test(pixels_are_no_more_than_a_file_pays_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

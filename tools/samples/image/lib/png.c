@@ -56,11 +56,22 @@ static void to_rgb(png_structp png) {
     png_set_interlace_handling(png);
 }
 
+/* What a picture's bytes hold beside it, and a few of them may unfold to gigabytes of. */
+static void leave_out(png_structp png) {
+#ifdef PNG_HANDLE_AS_UNKNOWN_SUPPORTED
+    static const png_byte chunks[] = "tEXt\0zTXt\0iTXt\0iCCP\0sPLT";
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, chunks, sizeof chunks / 5);
+#else
+    (void)png;
+#endif
+}
+
 /* Everything that may end in a jump. */
 static bool read_picture(struct reader *reader) {
     struct image *image = reader->image;
     png_set_user_limits(reader->png, IMAGE_SIDE_MOST, IMAGE_SIDE_MOST);
     png_set_read_fn(reader->png, reader, read_bytes);
+    leave_out(reader->png);
     png_read_info(reader->png, reader->info);
     if (!image_allocate(image, png_get_image_width(reader->png, reader->info), png_get_image_height(reader->png, reader->info),
                         (size_t)(reader->end - reader->start), reader->failure))
