@@ -112,6 +112,20 @@ class Pictures(unittest.TestCase):
             turned.save(file.name, exif=exif)
             self.same(self.model.classify(Image.open(file.name), 10), self.want[0])
 
+    def test_gray_of_16_bits_is_that_of_the_tool(self):
+        try:
+            from PIL import Image
+        except ImportError:
+            self.skipTest("no Pillow")
+        gray = pixels(PICTURES[3]).mean(2).astype(np.uint16) * 256 + 128
+        blob = self.resized()
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "deep.png")
+            Image.fromarray(gray).save(file)
+            self.assertEqual(blob.classify(file, 10), blob.classify((gray >> 8).astype(np.uint8), 10))
+            self.assertEqual(blob.classify(Image.open(file), 10), blob.classify(file, 10))
+            self.same(self.model.classify(file, 1), morsel.tool("run", SHIPPED, file, "--top", 1)["results"][0]["top"])
+
     def test_what_is_no_picture_is_refused(self):
         rgb = pixels(PICTURES[0])
         for wrong in (rgb.astype(np.float32), rgb[None], rgb[0, 0], b"cat.ppm", None):

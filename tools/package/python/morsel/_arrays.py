@@ -128,7 +128,11 @@ def frame_of(picture: Any, pixels: str | None) -> Tuple[c.Frame, np.ndarray]:
     if hasattr(picture, "getexif") and hasattr(picture, "convert"):
         from PIL import ImageOps  # it is there where the picture comes from
 
-        picture, pixels = ImageOps.exif_transpose(picture).convert("RGB"), "RGB"
+        deep = picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format == "PNG")
+        picture = ImageOps.exif_transpose(picture)
+        if deep:  # 16 bits keep the upper byte, as by the tool; Pillow's convert() takes all from 255 on for white
+            return frame_of((np.asarray(picture) >> 8).astype(np.uint8), "GRAY")
+        picture, pixels = picture.convert("RGB"), "RGB"
     array = np.asarray(picture)
     if array.dtype != np.uint8 or array.ndim not in (2, 3):
         raise TypeError("picture is a path, a picture of Pillow's, or an array of uint8 [height, width] or [height, width, channels], "
