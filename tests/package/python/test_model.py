@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Networks in Python: answers as ONNX Runtime recorded them, arrays that do not fit, threads, and what lives how long."""
 import gc
+import os
 import pickle
 import tempfile
 import threading
@@ -124,6 +125,13 @@ class Refusals(unittest.TestCase):
                 model.run(wide)
         with self.assertRaises(TypeError):
             model.run([x.astype(np.float32) for x in inputs])
+
+    def test_a_number_is_no_path(self):
+        with tempfile.TemporaryFile() as file:
+            for wrong in (file.fileno(), None, 3.5):
+                with self.assertRaises(TypeError):
+                    morsel.Model(wrong)
+            os.fstat(file.fileno())  # it is open as before
 
     def test_damaged_blobs_are_refused_in_the_librarys_words(self):
         with open(SHIPPED, "rb") as file:

@@ -88,6 +88,7 @@ class Model:
             if blob.size:
                 blob[:] = np.frombuffer(source, np.uint8)
         else:
+            source = os.fspath(source)  # a number would be an open file of the process
             blob = _map(source) if map_file else _read(source)
         blob.flags.writeable = False
         self._source, self._map_file = source, map_file
