@@ -90,6 +90,7 @@ static inline int shape_axis(const struct onnx_shape *shape, int64_t axis) {
 
 prepare_fn prepare_conv, prepare_conv_transpose, prepare_gemm, prepare_matmul, prepare_einsum;
 prepare_fn prepare_pool, prepare_global_pool, prepare_reduce, prepare_arg, prepare_softmax;
+prepare_fn prepare_top, prepare_hardmax, prepare_sums;
 prepare_fn prepare_batch_norm, prepare_instance_norm, prepare_group_norm, prepare_layer_norm, prepare_lp_norm;
 prepare_fn prepare_lrn;
 prepare_fn prepare_unary, prepare_clip, prepare_cast, prepare_binary, prepare_mean, prepare_where;

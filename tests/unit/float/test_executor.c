@@ -80,6 +80,13 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("NonMaxSuppression", 11, "f:1,2,4 f:1,1,2 l=2", "", 0, 0, 1, 0, 0, 0);
     EXPECT("NonMaxSuppression", 11, "f:1,2,4 f:1,1,2 l=2 f#0.5 f#2.3", "", 0, 0, 1, -1, -1, -1);
     EXPECT("Where", 13, "o=1,0 f:2 f:2", "", .25F, 1);
+    EXPECT("TopK", 11, "f:2,2 l=1", "", .5F, 1);
+    EXPECT("TopK", 11, "f:2,2 l=2", "axis:0 largest:0", .25F, .5F, .75F, 1);
+    EXPECT("TopK", 9, "f:3,2", "axis:-2 k:2", 1.25F, 1.5F, .75F, 1);
+    EXPECT("Hardmax", 13, "f:2,2", "axis:0", 0, 0, 1, 1);
+    EXPECT("Hardmax", 11, "f:1,2,2", "", 0, 0, 0, 1); /* all from axis 1 on is one list */
+    EXPECT("CumSum", 14, "f:2,2 l#1", "", .25F, .75F, .75F, 1.75F);
+    EXPECT("CumSum", 14, "f:2,2 l#-2", "exclusive:1 reverse:1", .75F, 1, 0, 0);
 }
 
 /* A picture of 2 x 2 to twice its size: the middle values are of four corners each, added in ONNX Runtime's order. */
