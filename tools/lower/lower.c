@@ -415,17 +415,6 @@ static bool shapes_follow(struct lowering *l, struct onnx_node *node) {
     return onnx_shapes_hold(l->graph, node, why, sizeof why) || refuse(l, node, "%s", why);
 }
 
-/* No step computes it. Of constants, it should have been computed before: it was too large. */
-static bool refuse_operator(struct lowering *l, struct onnx_node *node) {
-    const struct onnx_operator *known = onnx_operator_of(node);
-    bool constant = known && known->fold && node->input_count > 0;
-    for (int i = 0; i < node->input_count; i++) constant = constant && (!node->inputs[i] || node->inputs[i]->constant);
-    if (constant && onnx_elements(&node->outputs[0]->shape) >= 0)
-        return refuse(l, node, "its result of %lld numbers is too large to be computed for a file of this size",
-                      (long long)onnx_elements(&node->outputs[0]->shape));
-    return refuse(l, node, "operator %s%s%s is not supported%s", node->domain, node->domain[0] ? "." : "", node->op, onnx_advice(node));
-}
-
 static void lower_node(struct lowering *l, struct onnx_node *node) {
     lower_fn *fn = dynamic_reads(l, node) ? lower_dynamic_arithmetic : find_operator(node);
     bool good = fn != NULL;

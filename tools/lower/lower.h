@@ -328,4 +328,7 @@ bool all_finite(const float *values, size_t count);
 
 bool refuse(struct lowering *l, struct onnx_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Of a node that no step computes. Of constants, it should have been computed before: it was too large. */
+bool refuse_operator(struct lowering *l, struct onnx_node *node);
+
 #endif
