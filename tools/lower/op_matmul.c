@@ -180,9 +180,18 @@ bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
     return mb && meaning_qualify(l, node, mb, b.scale, b.zero) && add_matmul(l, node, ma, mb, &tail);
 }
 
+/* Float constants that are no weights of one step, on the left or of other than two dimensions, in a network whose floats are meant. */
+static bool float_operand(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, bool left, struct meaning *out) {
+    const struct onnx_tensor *t = value ? constant_numbers(l, value) : NULL;
+    if (!t || t->type != ONNX_FLOAT || t->shape.rank < 1 || !(left || t->shape.rank != 2)) return false;
+    return (l->floats_meant || onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) && meaning_constant(l, node, t, 1, 0, out);
+}
+
 bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     struct onnx_value *va = onnx_input(node, 0), *vb = onnx_input(node, 1);
     struct meaning *a = va ? meaning_of(l, va) : NULL, *b = vb ? meaning_of(l, vb) : NULL, constant, batched;
+    if (!a && b && b->buffer && float_operand(l, node, va, true, &constant)) return add_float_matmul(l, node, &constant, b);
+    if (a && a->buffer && !b && float_operand(l, node, vb, false, &batched)) return add_float_matmul(l, node, a, &batched);
     if (!a || !vb || (!a->buffer && (!b || !b->buffer)))
         return refuse(l, node, "its left operand is a float constant, or one is missing: quantize the model");
     if (!b) return lower_float_product(l, node, a, false, 1, 0);

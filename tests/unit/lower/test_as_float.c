@@ -13,6 +13,13 @@ static const struct {
     /* a left operand whose lines are one number each */
     {"4,60", "Slice x $0 $1 $1 > s; Expand s $4,3 > b; Slice x $0 $3 $0 > r; Slice r $0 $2 $1 > q; MatMul b q > y"},
     {"4,60", "Slice x $2 $3 $1 > s; Tile s $1,3 > b; Slice x $0 $3 $0 > r; Slice r $0 $2 $1 > q; MatMul b q > y"},
+    /* constants on the left, by batch, in a batch of one, and a vector */
+    {"2,10,12", "MatMul %7x10 x > y"},
+    {"2,10,12", "MatMul %2x7x10 x > y"},
+    {"4,3,20", "MatMul x %4x20x5 > y"},
+    {"4,3,20", "MatMul x %1x20x5 > y"},
+    {"4,3,20", "MatMul x %20 > y"},
+    {"1,12,20", "MatMul x %4x20x5 > y"},
 };
 
 static bool alike(float a, float b) {
@@ -31,6 +38,7 @@ static void blobs_give_what_networks_give(void **unused) {
         for (int i = 0; i < 240; i++) x[i] = ((float)builder_between(&random, 0, 6000) - 3000) / 2000;
         float *want = run_graph(graph, x, &count);
         graph_optimize(same, NULL);
+        same->floats_meant = true;
         struct net *net = lower(same, &report);
         if (!net) fail_msg("%s: %s", text, report.refusals[0].why);
         for (uint32_t cpu = 0; cpu < 2; cpu++) {
