@@ -26,6 +26,11 @@ check "report of a built-in network" 0 "bytes" report resnet8-32 -o "$work/a.htm
 verify "its page" page "$work/a.html" "groups of which stream" "resnet8-32"
 check "report --json" 0 '"median_ms": [0-9.e-]+$' report "$work/color.morsel" -o "$work/a.html" --runs 1 --json
 
+printf '{"kind": "classes", "activation": "softmax", "most": 2}' >"$work/two.json"
+check "a blob with an answer rule" 0 "answer" edit "$work/color.morsel" -o "$work/two.morsel" --answer "$work/two.json"
+check "report of it" 0 "bytes" report "$work/two.morsel" -o "$work/a.html" --runs 1
+verify "its page tells the rule" page "$work/a.html" "answer rule" "classes, output 0, softmax, the first 2 of p >= 0"
+
 # --- answers
 check "report of labelled pictures" 0 ", answers$" report "$work/color.morsel" --data "$work/set" -o "$work/a.html" --runs 3
 verify "its page" page "$work/a.html" "4 labelled pictures: top-1 25.00 % (1)" "red taken for green" "Of 3 wrong answers" 'b&"<i>.jpg'

@@ -64,6 +64,7 @@ void inspect_close(struct inspect *inspect);
 
 /* The rule in words, on one line; "none". */
 void inspect_put_picture(const struct inspect *inspect, FILE *file);
+void inspect_put_answer(const struct inspect *inspect, FILE *file);
 
 /* A picture of the arena over the steps, as SVG: to a file of its own, or as a part of a page, whose style colours it. */
 bool inspect_plan(const struct inspect *inspect, const char *path, struct failure *failure);

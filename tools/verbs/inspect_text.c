@@ -51,42 +51,48 @@ static void print_picture(const struct inspect *inspect) {
     message_print("\n");
 }
 
-static void print_segmentation(const struct morsel_blob_answer *rule) {
-    message_print(", head %s, %u classes, channels %s", inspect_head_name(rule->head), rule->classes,
-                  rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last");
+static void put_segmentation(const struct morsel_blob_answer *rule, FILE *file) {
+    fprintf(file, ", head %s, %u classes, channels %s", inspect_head_name(rule->head), rule->classes,
+            rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last");
     if (rule->head == MORSEL_HEAD_INDICES) return;
-    message_print(", %s", rule->flags & MORSEL_ANSWER_NEAREST ? "nearest" : "linear");
+    fprintf(file, ", %s", rule->flags & MORSEL_ANSWER_NEAREST ? "nearest" : "linear");
     if (rule->classes == 1)
-        message_print(", class 1 of %s >= %.6g", rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid" : "p", (double)rule->threshold);
+        fprintf(file, ", class 1 of %s >= %.6g", rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid" : "p", (double)rule->threshold);
 }
 
-static void print_points(const struct morsel_blob_answer *rule) {
-    message_print(", head %s, %u points", inspect_head_name(rule->head), rule->classes);
+static void put_points(const struct morsel_blob_answer *rule, FILE *file) {
+    fprintf(file, ", head %s, %u points", inspect_head_name(rule->head), rule->classes);
     if (rule->head == MORSEL_HEAD_HEATMAPS)
-        message_print(", channels %s, offset %s, cell %s", rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last",
-                      rule->flags & MORSEL_ANSWER_QUARTER ? "quarter" : "none", rule->flags & MORSEL_ANSWER_CENTRE ? "centre" : "corner");
-    message_print(", times %.6g x %.6g, p >= %.6g", (double)rule->scale[0], (double)rule->scale[1], (double)rule->threshold);
+        fprintf(file, ", channels %s, offset %s, cell %s", rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last",
+                rule->flags & MORSEL_ANSWER_QUARTER ? "quarter" : "none", rule->flags & MORSEL_ANSWER_CENTRE ? "centre" : "corner");
+    fprintf(file, ", times %.6g x %.6g, p >= %.6g", (double)rule->scale[0], (double)rule->scale[1], (double)rule->threshold);
+}
+
+void inspect_put_answer(const struct inspect *inspect, FILE *file) {
+    const struct morsel_blob_answer *rule = inspect_answer(inspect);
+    if (!rule) return;
+    fprintf(file, "%s, output %u", inspect_answer_name(rule->kind), rule->output);
+    if (rule->kind == MORSEL_ANSWER_CLASSES)
+        fprintf(file, ", %s, the first %u of p >= %.6g",
+                rule->flags & MORSEL_ANSWER_SOFTMAX   ? "softmax"
+                : rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid"
+                                                      : "as they are",
+                rule->most, (double)rule->threshold);
+    if (rule->kind == MORSEL_ANSWER_EMBEDDING && rule->flags & MORSEL_ANSWER_NORMALIZE) fprintf(file, ", normalized");
+    if (rule->kind == MORSEL_ANSWER_SEGMENTATION) put_segmentation(rule, file);
+    if (rule->kind == MORSEL_ANSWER_POINTS) put_points(rule, file);
+    if (rule->kind == MORSEL_ANSWER_DETECTIONS) {
+        if (rule->scores != rule->output) fprintf(file, " and %u", rule->scores);
+        fprintf(file, ", head %s, %u classes", inspect_head_name(rule->head), rule->classes);
+        if (rule->anchors) fprintf(file, ", %u anchors", rule->anchors);
+        fprintf(file, ", the first %u of p >= %.6g and IoU <= %.6g", rule->most, (double)rule->threshold, (double)rule->iou);
+    }
 }
 
 static void print_answer(const struct inspect *inspect) {
-    const struct morsel_blob_answer *rule = inspect_answer(inspect);
-    if (!rule) return;
-    message_print("answer rule: %s, output %u", inspect_answer_name(rule->kind), rule->output);
-    if (rule->kind == MORSEL_ANSWER_CLASSES)
-        message_print(", %s, the first %u of p >= %.6g",
-                      rule->flags & MORSEL_ANSWER_SOFTMAX   ? "softmax"
-                      : rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid"
-                                                            : "as they are",
-                      rule->most, (double)rule->threshold);
-    if (rule->kind == MORSEL_ANSWER_EMBEDDING && rule->flags & MORSEL_ANSWER_NORMALIZE) message_print(", normalized");
-    if (rule->kind == MORSEL_ANSWER_SEGMENTATION) print_segmentation(rule);
-    if (rule->kind == MORSEL_ANSWER_POINTS) print_points(rule);
-    if (rule->kind == MORSEL_ANSWER_DETECTIONS) {
-        if (rule->scores != rule->output) message_print(" and %u", rule->scores);
-        message_print(", head %s, %u classes", inspect_head_name(rule->head), rule->classes);
-        if (rule->anchors) message_print(", %u anchors", rule->anchors);
-        message_print(", the first %u of p >= %.6g and IoU <= %.6g", rule->most, (double)rule->threshold, (double)rule->iou);
-    }
+    if (!inspect_answer(inspect)) return;
+    message_print("answer rule: ");
+    inspect_put_answer(inspect, stdout);
     message_print("\n");
 }
 

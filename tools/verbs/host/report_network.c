@@ -30,12 +30,12 @@ static void put_tensors(FILE *file, const char *what, const struct network_tenso
     for (uint32_t i = 0; i < count; i++) page_fact(file, what, "%s", tensor_describe(&tensors[i], text, sizeof text));
 }
 
-static void put_rule(const struct report *r, FILE *file) {
+static void put_rule(const struct report *r, const char *what, void (*put)(const struct inspect *, FILE *), FILE *file) {
     struct text_stream stream;
     must_have(text_open(&stream), 1);
-    inspect_put_picture(&r->inspect, stream.file);
+    put(&r->inspect, stream.file);
     must_have(text_close(&stream), 1);
-    page_fact(file, "picture rule", "%s", stream.text);
+    page_fact(file, what, "%s", stream.text);
     free(stream.text);
 }
 
@@ -65,7 +65,8 @@ static void put_facts(const struct report *r, FILE *file) {
     page_fact(file, "format", "version %u", inspect->header->format_version);
     put_tensors(file, "input", network->inputs, network->input_count);
     put_tensors(file, "output", network->outputs, network->output_count);
-    put_rule(r, file);
+    put_rule(r, "picture rule", inspect_put_picture, file);
+    if (inspect_answer(inspect)) put_rule(r, "answer rule", inspect_put_answer, file);
     put_labels(r, file);
     put_metadata(r, file);
     page_fact(file, "steps", "%u, %u groups of which stream", inspect->header->steps.count, inspect->header->groups.count);
