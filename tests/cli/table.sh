@@ -51,6 +51,8 @@ verify "is the same in a batch" cmp "$work/broken.csv" "$work/pair.csv"
 rm "$work/set/deep/cut.ppm"
 
 # --- calls at fault
+check "to a dash" 2 "csv /dev/stdout writes to stdout" run "$net" "$work/set" --csv -
+verify "no file has that name" absent ./-
 check "without pictures" 2 "nothing to run on" run "$net" --csv "$work/x.csv"
 check "with --output" 2 "csv is for pictures, without" run "$net" "$work/set" --csv "$work/x.csv" --output "$work/y.npy"
 check "over a picture" 2 "would be written over" run "$net" "$work/set" --csv "$work/set/red.ppm"

@@ -125,6 +125,8 @@ static bool check_call(const struct job *job, struct failure *failure) {
         return failure_set(failure, STATUS_CALL, "--picture is for pictures: name some behind the network");
     if (job->csv && (!job->picture_count || job->output_texts.count || job->results.check_names))
         return failure_set(failure, STATUS_CALL, "--csv is for pictures, without --output and --check-names");
+    if (job->csv && !strcmp(job->csv, "-"))
+        return failure_set(failure, STATUS_CALL, "--csv - would be a file of that name: --csv /dev/stdout writes to stdout");
     if ((job->draw || job->results.mask) && (job->csv || !job->picture_count))
         return failure_set(failure, STATUS_CALL, "%s is for a picture, without --csv", job->draw ? "--draw" : "--mask");
     return true;
