@@ -188,6 +188,39 @@ static void norms_run_in_float_between_bytes(void **state) {
     onnx_free(g);
 }
 
+/* A sum that a layer normalization reads is float, and so are its mean and what the next sum reads of it. Layers read bytes. */
+static void sums_before_norms_are_float(void **state) {
+    (void)state;
+    struct building b = begin("1,6,8");
+    constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
+    constant(&b, "k", 1, (const int64_t[]){8}, ones);
+    constant(&b, "two", 0, NULL, ones);
+    node(&b, "MatMul", "x w", "a", "");
+    node(&b, "Add", "a x", "s", "");
+    node(&b, "ReduceMean", "s", "m", "axes=2");
+    node(&b, "Sub", "s m", "d", "");
+    node(&b, "Mul", "d d", "q", "");
+    node(&b, "ReduceMean", "q", "v", "axes=2");
+    node(&b, "Add", "v two", "e", "");
+    node(&b, "Sqrt", "e", "r", "");
+    node(&b, "Div", "d r", "n", "");
+    node(&b, "Mul", "n k", "t", "");
+    node(&b, "MatMul", "t w", "c", "");
+    node(&b, "Add", "c t", "y", "");
+    struct onnx_graph *g = built(&b, 13);
+    struct scheme *s = place(g, &(struct scheme_options){0});
+    check_quantized(s, "x t", true);
+    check_quantized(s, "a s m d q v e r n c y", false);
+    range(s);
+    struct made m;
+    make(&m, s);
+    const struct onnx_node *last = m.graph->outputs[0]->producer;
+    assert_string_equal(last->inputs[1]->name, "t"); /* not t_dequantized */
+    assert_int_equal(steps_of(m.net, MORSEL_STEP_FC), 2);
+    made_free(&m);
+    onnx_free(g);
+}
+
 /* Boxes and scores in one Concat at the end of a network: each keeps a scale of its own, however large they are. */
 static void heads_keep_scales_of_their_own(void **state) {
     (void)state;
@@ -407,19 +440,13 @@ static void bytes_keep_their_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_are_placed_and_share_scales),
-        cmocka_unit_test(excluded_layers_stay_in_float),
-        cmocka_unit_test(an_inserted_graph_lowers),
-        cmocka_unit_test(norms_run_in_float_between_bytes),
-        cmocka_unit_test(heads_keep_scales_of_their_own),
-        cmocka_unit_test(an_excluded_layer_is_named),
-        cmocka_unit_test(products_are_quantized_behind_their_sum),
-        cmocka_unit_test(softmax_in_bytes_where_it_fits),
-        cmocka_unit_test(a_chain_ends_at_an_output),
-        cmocka_unit_test(a_chain_ends_where_another_reads),
-        cmocka_unit_test(zero_is_a_byte_of_every_scale),
-        cmocka_unit_test(layers_get_their_scales),
-        cmocka_unit_test(forms_of_a_layer_are_read),
+        cmocka_unit_test(pairs_are_placed_and_share_scales), cmocka_unit_test(excluded_layers_stay_in_float),
+        cmocka_unit_test(an_inserted_graph_lowers),          cmocka_unit_test(norms_run_in_float_between_bytes),
+        cmocka_unit_test(sums_before_norms_are_float),       cmocka_unit_test(heads_keep_scales_of_their_own),
+        cmocka_unit_test(an_excluded_layer_is_named),        cmocka_unit_test(products_are_quantized_behind_their_sum),
+        cmocka_unit_test(softmax_in_bytes_where_it_fits),    cmocka_unit_test(a_chain_ends_at_an_output),
+        cmocka_unit_test(a_chain_ends_where_another_reads),  cmocka_unit_test(zero_is_a_byte_of_every_scale),
+        cmocka_unit_test(layers_get_their_scales),           cmocka_unit_test(forms_of_a_layer_are_read),
         cmocka_unit_test(bytes_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

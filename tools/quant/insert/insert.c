@@ -228,6 +228,18 @@ static void insert_table(struct inserting *in, struct onnx_node *node) {
     edit_set_input(in->graph, node, 0, dequantized(in, value->name, integers, scale, zero, 0));
 }
 
+/* A float of a float, which bytes are made of for others: it is read as it is. */
+static void read_floats(struct inserting *in, size_t n) {
+    const struct scheme *scheme = in->scheme;
+    const struct onnx_node *original = scheme->graph->nodes[n];
+    for (int i = 0; i < original->input_count && scheme->nodes[n].role == SCHEME_FLOAT; i++) {
+        const struct onnx_value *x = original->inputs[i];
+        if (!x || !x->producer || x->is_output || !scheme_value(scheme, x)->quantized) continue;
+        if (scheme->nodes[scheme_node_index(scheme, x->producer)].role != SCHEME_FLOAT) continue;
+        edit_set_input(in->graph, in->nodes[n], i, in->origins[scheme_index(scheme, x)]);
+    }
+}
+
 struct onnx_graph *insert(const struct scheme *scheme) {
     struct inserting in = {.scheme = scheme, .graph = edit_copy(scheme->graph)};
     size_t values = scheme->value_count, nodes = in.graph->node_count;
@@ -244,6 +256,7 @@ struct onnx_graph *insert(const struct scheme *scheme) {
     }
     for (size_t i = 0; i < values; i++)
         if (scheme->values[i].quantized) insert_pair(&in, i);
+    for (size_t n = 0; n < nodes; n++) read_floats(&in, n);
     edit_clean(in.graph);
     return in.graph;
 }

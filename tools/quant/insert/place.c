@@ -342,6 +342,7 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     memset(p.node_of, 0xff, values * sizeof *p.node_of); /* SIZE_MAX */
     find_kinds(&p);
     place_norms(scheme);
+    place_residuals(scheme);
     place_masks(scheme);
     find_tails(&p);
     find_joins(&p);

@@ -19,6 +19,9 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
 /* One step of place(): layer normalizations stay float (norms.c). */
 void place_norms(struct scheme *scheme);
 
+/* One step of place(), behind place_norms(): sums that a layer normalization reads stay float (residuals.c). */
+void place_residuals(struct scheme *scheme);
+
 /* One step of place(): sums with attention masks and the Softmax behind them stay float (masks.c). */
 void place_masks(struct scheme *scheme);
 /* A sum with such a mask, which may be infinite. */
