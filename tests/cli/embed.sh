@@ -56,4 +56,18 @@ mkfifo "$work/pipe"
 printf '{"tokenizer": "pipe", "max_length": 6}' >"$work/waits.json"
 check "a tokenizer in a pipe" 1 "pipe: it is no plain file" convert tests/cli/tokens.onnx -o "$work/x.morsel" --dim sequence=8 --text "$work/waits.json"
 check "an output over the text rule" 2 "would be written over" convert tests/cli/tokens.onnx -o "$work/text.json" --text "$work/text.json"
+
+# Lines as samples of a float network.
+printf '{"tokenizer": "vocab.txt", "max_length": 6, "pooling": "none"}' >"$work/none.json"
+printf 'a b\nb a c\r\n\na a a' >"$work/data.txt"
+float="tests/cli/encoder.onnx --dim sequence=8"
+# shellcheck disable=SC2086
+{
+    check "lines to quantize" 0 '"samples": 4' quantize $float --text "$work/none.json" --data "$work/data.txt" -o "$work/q.morsel" --json
+    check "lines to compare" 0 '^output SQNR [0-9.]+ dB over 4 samples' compare $float "$work/q.morsel" --data "$work/data.txt"
+    check "token ids are compared" 0 'Input +input_ids$' compare $float "$work/q.morsel" --data "$work/data.txt" --limit 0
+    check "lines without a text rule" 2 'lines of text want a text rule' quantize $float --data "$work/data.txt" -o "$work/q.morsel"
+    check "no lines" 1 'holds no line' quantize $float --text "$work/none.json" --data "$work/empty.txt" -o "$work/q.morsel"
+    check "an output over the lines" 2 'would be written over' quantize $float --text "$work/none.json" --data "$work/data.txt" -o "$work/data.txt"
+}
 exit $status

@@ -37,13 +37,14 @@ static bool fits(const struct morsel_blob_tensor *t, const struct onnx_value *va
 
 /* --- Names --- */
 
-/* What the network hands out, or takes, under a name: of a list of one whatever that is. */
+/* What the network hands out, or takes, under a name: of a list of one whatever that is. Only inputs are compared as integers. */
 static uint32_t find_io(const struct comparison *c, const struct morsel_blob_section *section, const struct onnx_value *value, bool only) {
     const struct morsel_blob_io *io = morsel_blob_at(c->network, section->offset);
     for (uint32_t i = 0; i < section->count; i++) {
         const struct morsel_blob_tensor *t = morsel_blob_tensor(c->network, io[i].tensor);
         bool named = (only && section->count == 1) || !strcmp(morsel_blob_string(c->network, io[i].name), value->name);
-        if (named && (int64_t)morsel_elements(t) == onnx_elements(&value->shape) && t->type != MORSEL_INT32) return io[i].tensor;
+        const bool numbers = t->type != MORSEL_INT32 || value->is_input;
+        if (named && numbers && (int64_t)morsel_elements(t) == onnx_elements(&value->shape)) return io[i].tensor;
     }
     return COMPARE_NONE;
 }
@@ -141,9 +142,9 @@ static struct onnx_value *behind_activation(struct comparison *c, struct onnx_va
     return bounds && reader->outputs[0] && find_tensor(c, reader->outputs[0]) == COMPARE_NONE ? reader->outputs[0] : value;
 }
 
-/* Inputs may be bytes that a Cast makes numbers of. */
+/* Inputs may be bytes that a Cast makes numbers of, or token ids and masks. */
 static bool has_numbers(const struct onnx_value *value) {
-    return value->type == ONNX_FLOAT || (value->is_input && (value->type == ONNX_UINT8 || value->type == ONNX_INT8));
+    return value->type == ONNX_FLOAT || value->is_input;
 }
 
 static void add_point(struct comparison *c, struct onnx_value *value) {

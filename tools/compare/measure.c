@@ -49,7 +49,9 @@ static float within(const struct compare_point *p, float x) {
 
 static void put_input(struct worker *w, const struct compare_point *p, const float *data) {
     const struct morsel_view view = whole_view(&w->model, p->tensor);
-    morsel_quantize(&view, data, p->count);
+    int32_t *integers = view.type == MORSEL_INT32 ? (int32_t *)view.data : NULL;
+    for (size_t i = 0; integers && i < p->count; i++) integers[i] = (int32_t)data[i];
+    if (!integers) morsel_quantize(&view, data, p->count);
     w->ran = false;
 }
 

@@ -15,6 +15,7 @@ struct quant_data {
     const struct onnx_graph *graph;
     struct data_pictures pictures;
     struct data_arrays *arrays; /* [the graph's inputs]; those without files stay empty */
+    struct data_texts texts;
     bool has_pictures, has_arrays;
     size_t total, count;
     size_t *chosen; /* [count]; NULL: all, as they lie */
@@ -78,16 +79,28 @@ static bool which_input(const struct onnx_graph *graph, const char *text, struct
         size_t at = strlen(all);
         snprintf(all + at, sizeof all - at, "%s%s", i ? "; " : "", data_describe(graph->inputs[i], one, sizeof one));
     }
-    return failure_set(failure, STATUS_CALL, "%.100s: for which input? Say NAME=PATH, NAME being one of: %s", text, all);
+    const char *lines = folder_ends(text, ".txt") ? " (lines of text want a text rule: --text RULE.json)" : "";
+    return failure_set(failure, STATUS_CALL, "%.100s: for which input? Say NAME=PATH, NAME being one of: %s%s", text, all, lines);
 }
 
-/* NAME=PATH, or a path alone where there is one input. */
+/* A text rule says which inputs a line of text fills. */
+static bool add_lines(struct quant_data *data, const char *path, struct failure *failure) {
+    if (!data->texts.graph && !data_texts_fit(&data->texts, data->graph, failure)) return false;
+    return data_texts_add(&data->texts, path, failure);
+}
+
+static bool is_text(const struct quant_data *data, const char *path) {
+    return data->texts.rule && !is_any(path) && !folder_ends(path, ".npz") && !folder_is(path) && !access(path, F_OK);
+}
+
+/* NAME=PATH, a file of lines, or another path alone where there is one input. */
 static bool add_text(struct quant_data *data, const char *text, struct failure *failure) {
     const struct onnx_graph *graph = data->graph;
     const char *equals = strchr(text, '=');
     for (size_t i = 0; equals && i < graph->input_count; i++)
         if (strlen(graph->inputs[i]->name) == (size_t)(equals - text) && !strncmp(graph->inputs[i]->name, text, (size_t)(equals - text)))
             return add_path(data, equals + 1, i, failure);
+    if (is_text(data, text)) return add_lines(data, text, failure);
     bool clear = graph->input_count == 1 && (!equals || !access(text, F_OK));
     return clear ? add_path(data, text, 0, failure) : which_input(graph, text, failure);
 }
@@ -121,8 +134,15 @@ static bool fill(struct quant_data *data, const struct quant_data_wish *wish, st
                 failure_set(failure, STATUS_CALL, "pictures with labels are wanted from one path, not %zu", wish->path_count)) &&
                dataset_open(&data->pictures.dataset, wish->paths[0], wish->first, wish->classes, failure);
     }
-    if (good && data->has_pictures && data->has_arrays)
-        good = failure_set(failure, STATUS_CALL, "pictures and arrays are both given; a network is measured on one or the other");
+    if (good && data->has_pictures + data->has_arrays + (data->texts.count > 0) > 1)
+        good = failure_set(failure, STATUS_CALL, "%s are both given; a network is measured on one or the other",
+                           !data->texts.count ? "pictures and arrays"
+                           : data->has_arrays ? "texts and arrays"
+                                              : "texts and pictures");
+    if (good && data->texts.count) {
+        data->total = data->texts.count;
+        return true;
+    }
     if (!good || data->has_arrays) return good && count_arrays(data, failure);
     data->total = data->pictures.dataset.count;
     return data_pictures_fit(&data->pictures, data->graph->inputs[0], wish->rule, failure);
@@ -145,6 +165,7 @@ struct quant_data *quant_data_open(const struct quant_data_wish *wish, const str
     struct quant_data *data = must_calloc(1, sizeof *data);
     data->arrays = must_calloc(graph->input_count + 1, sizeof *data->arrays);
     data->graph = graph;
+    data->texts.rule = wish->text;
     for (size_t i = 0; i < graph->input_count; i++) data->arrays[i].input = graph->inputs[i];
     if (!fill(data, wish, failure)) {
         quant_data_close(data);
@@ -158,6 +179,7 @@ void quant_data_close(struct quant_data *data) {
     if (!data) return;
     for (size_t i = 0; i < data->graph->input_count; i++) data_arrays_close(&data->arrays[i]);
     data_pictures_close(&data->pictures);
+    data_texts_close(&data->texts);
     free(data->arrays);
     free(data->chosen);
     free(data);
@@ -170,6 +192,8 @@ bool quant_data_reads(const struct quant_data *data, const char *path) {
         if (file_same(path, pictures->items[i].path)) return true;
     for (size_t i = 0; i < pictures->file_count; i++)
         if (file_same(path, pictures->files[i])) return true;
+    for (size_t i = 0; i < data->texts.file_count; i++)
+        if (file_same(path, data->texts.files[i].path)) return true;
     for (size_t i = 0; i < data->graph->input_count; i++)
         for (size_t k = 0; k < data->arrays[i].count; k++)
             if (file_same(path, data->arrays[i].list[k].path)) return true;
@@ -205,6 +229,7 @@ size_t quant_data_elements(const struct quant_data *data, size_t input) {
 bool quant_data_load(const struct quant_data *data, size_t index, float *const *inputs, struct failure *failure) {
     size_t sample = data->chosen ? data->chosen[index] : index;
     if (data->has_pictures) return data_pictures_load(&data->pictures, sample, inputs[0], failure);
+    if (data->texts.count) return data_texts_load(&data->texts, sample, inputs, failure);
     bool good = true;
     for (size_t i = 0; good && i < data->graph->input_count; i++) good = data_arrays_load(&data->arrays[i], sample, inputs[i], failure);
     return good;

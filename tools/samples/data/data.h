@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples for a float network: pictures, or arrays from .npy files. They stay in their files until one is asked for, so that memory does
- * not grow with them.
+ * Samples for a float network: pictures, lines of text, or arrays from .npy files. Pictures and arrays stay in their files until one is
+ * asked for, so that memory does not grow with them.
  */
 #ifndef MORSEL_TOOLS_SAMPLES_DATA_DATA_H
 #define MORSEL_TOOLS_SAMPLES_DATA_DATA_H
 
 #include "core/format.h"
+#include "core/text.h"
 #include "tools/samples/dataset.h"
 #include "tools/base/json.h"
 #include "tools/onnx/graph.h"
@@ -14,7 +15,8 @@
 struct quant_data_wish {
     /*
      * Each is a picture, a folder of pictures at any depth, or one or a folder of CIFAR-10's binary files or of .npy files. Arrays for one
-     * of several inputs: NAME=PATH. The first dimension of an array counts samples: [N, C, H, W], or [N, 1, C, H, W], or one sample alone.
+     * of several inputs: NAME=PATH. With a text rule, a file otherwise named holds a text a line. The first dimension of an array counts
+     * samples: [N, C, H, W], or [N, 1, C, H, W], or one sample alone.
      */
     const char *const *paths;
     size_t path_count;
@@ -24,6 +26,7 @@ struct quant_data_wish {
     size_t usual; /* the count where nobody asked for one: that there are fewer is not worth a notice */
     uint64_t seed;
     const struct morsel_blob_picture *rule; /* what pictures become; NULL: there is none */
+    const struct morsel_text_rule *text;    /* what lines of text become; NULL: there is none */
     const struct dataset_classes
         *classes; /* of the network, where labels are wanted: the path is as dataset_open() has it. NULL: no labels */
     size_t first; /* with classes: the limit of dataset_open() */

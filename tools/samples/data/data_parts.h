@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The two kinds of data.h. */
+/* The three kinds of data.h. */
 #ifndef MORSEL_TOOLS_SAMPLES_DATA_DATA_PARTS_H
 #define MORSEL_TOOLS_SAMPLES_DATA_DATA_PARTS_H
 
 #include "core/format.h"
 #include "core/morsel.h"
+#include "core/text.h"
+#include "tools/base/file.h"
 #include "tools/base/npy.h"
 #include "tools/samples/data/data.h"
 
@@ -40,6 +42,27 @@ bool data_arrays_add(struct data_arrays *arrays, const char *path, struct failur
 bool data_arrays_take(struct data_arrays *arrays, float *numbers, size_t samples, struct failure *failure);
 bool data_arrays_load(const struct data_arrays *arrays, size_t index, float *out, struct failure *failure);
 void data_arrays_close(struct data_arrays *arrays);
+
+/* Lines of text for networks whose inputs are those of a text rule. */
+struct data_texts {
+    const struct morsel_text_rule *rule;
+    const struct onnx_graph *graph;
+    struct data_file {
+        char *path;
+        struct file_bytes bytes;
+    } files[16];
+    struct data_line {
+        const char *text; /* in a file */
+        size_t bytes;
+    } * lines;
+    size_t file_count, count;
+};
+
+bool data_texts_fit(struct data_texts *texts, const struct onnx_graph *graph, struct failure *failure);
+/* The lines of a file, without their ends. */
+bool data_texts_add(struct data_texts *texts, const char *path, struct failure *failure);
+bool data_texts_load(const struct data_texts *texts, size_t index, float *const *inputs, struct failure *failure);
+void data_texts_close(struct data_texts *texts);
 
 /* "'input', float32 [1, 3, 224, 224]" */
 const char *data_describe(const struct onnx_value *value, char *text, size_t size);

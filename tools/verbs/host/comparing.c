@@ -47,6 +47,7 @@ static bool open_data(const struct comparing_call *call, struct comparing *w, st
     wish.usual = COMPARING_USUAL;
     wish.rule = w->first.extras.picture;
     if (!wish.rule && h->picture.count) wish.rule = morsel_blob_at(&w->network, h->picture.offset);
+    if (!morsel_text_find(&w->text, &w->network)) wish.text = &w->text;
     if (!call->data.count) {
         message_notice("without --data the inputs are noise, and what the figures say holds for noise: give some pictures or arrays as the "
                        "network sees them");

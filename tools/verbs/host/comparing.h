@@ -25,6 +25,7 @@ struct comparing {
     struct quant_data *data;
     struct noise noise;
     struct comparison comparison;
+    struct morsel_text_rule text; /* of MODEL */
     struct onnx_report warnings;
 };
 

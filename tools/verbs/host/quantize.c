@@ -22,6 +22,7 @@ struct work {
     struct conversion conversion;
     struct quantizer quantizer;
     struct quant_data *data;
+    struct morsel_text_rule text;
     struct attempts attempts;                             /* its graph: the quantized one */
     struct onnx_graph *sizes[MORSEL_FORMAT_MAX_VARIANTS]; /* the float network of each variant behind the first */
     uint8_t *qdq;
@@ -141,6 +142,7 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
     wish.seed = (uint64_t)call->seed;
     wish.usual = QUANTIZE_USUAL_SAMPLES;
     wish.rule = c->extras.picture;
+    if (c->text.words && !morsel_text_open(&w->text, c->text.words, c->text.word_count)) wish.text = &w->text;
     c->graph->floats_meant = true;
     mark_excluded(&q->options.scheme, c->graph);
     q->graph = c->graph;
