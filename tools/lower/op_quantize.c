@@ -74,7 +74,8 @@ static bool quantize_float(struct lowering *l, struct onnx_node *node, struct me
         net_add_constant(step, scale, q->channels * sizeof *scale, offsetof(struct morsel_blob_unary, affine_scale));
         net_add_constant(step, offset, q->channels * sizeof *offset, offsetof(struct morsel_blob_unary, affine_offset));
     }
-    onnx_notice(l->report, "%s: this QuantizeLinear runs as a step of its own: its input %s is float", node->name, in->name);
+    if (!l->graph->floats_meant)
+        onnx_notice(l->report, "%s: this QuantizeLinear runs as a step of its own: its input %s is float", node->name, in->name);
     return true;
 }
 
