@@ -44,6 +44,10 @@ verify "run and embed give the same" cmp "$work/one" "$work/other"
 check "run of a text without a rule" 2 "has no text rule" run models/cifar10/network.morsel --text "a"
 check "run of a text and a tensor" 2 "a run takes one or the other" run "$work/text.morsel" --text "a" --input x.npy
 check "embed without a text rule" 1 "has no text rule" embed models/cifar10/network.morsel "$work/lines.txt" -o "$work/v.npy"
+if printf 'a b\nb\n' | $morsel embed "$work/text.morsel" - -o "$work/piped.npy" >"$work/out" 2>&1 && printf 'a b\nb' >"$work/two.txt" &&
+    $morsel embed "$work/text.morsel" "$work/two.txt" -o "$work/two.npy" >"$work/out" 2>&1 && cmp "$work/piped.npy" "$work/two.npy"; then
+    pass "lines of stdin"
+else fail "lines of stdin" "other vectors, or none"; fi
 : >"$work/empty.txt"
 check "embed of no line" 1 "holds no line" embed "$work/text.morsel" "$work/empty.txt" -o "$work/v.npy"
 check "embed over its input" 2 "would be written over" embed "$work/text.morsel" "$work/lines.txt" -o "$work/lines.txt"

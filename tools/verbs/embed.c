@@ -113,7 +113,8 @@ static bool embed_line(void *context, unsigned worker, size_t task, struct failu
 static bool embed(struct embed *e, const char *texts, const char *output, struct failure *failure) {
     if (file_same(texts, output) || file_same(e->call.path, output))
         return failure_set(failure, STATUS_CALL, "-o %s would be written over: it is read as well", output);
-    if (!file_can_write(output, failure) || !open_network(e, failure) || !read_lines(e, texts, failure) || !choose_variants(e, failure))
+    if (!file_can_write(output, failure) || !open_network(e, failure) ||
+        !read_lines(e, strcmp(texts, "-") ? texts : "/dev/stdin", failure) || !choose_variants(e, failure))
         return false;
     if (!(e->vectors = calloc(e->count, e->width * sizeof *e->vectors))) return failure_memory(failure, e->count * e->width * 4);
     double start = clock_seconds();
@@ -175,7 +176,8 @@ int verb_embed(int argc, char **argv) {
     const struct options options = {
         .usage = "MODEL.morsel FILE.txt -o X.npy [options]",
         .summary = "a vector for each line of a text file",
-        .about = "Runs a network on each line of a text file, by the text rule in the blob, and keeps its first output: a vector a line.",
+        .about = "Runs a network on each line of a text file, or of stdin (-), by the text rule in the blob, and keeps its first output: a "
+                 "vector a line.",
         .list = list,
         .count = sizeof list / sizeof list[0],
         .examples = {{"morsel embed minilm.morsel lines.txt -o vectors.npy --threads 2", "sentences as vectors"}},
