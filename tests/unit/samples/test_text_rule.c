@@ -128,6 +128,7 @@ static void what_is_not_of_the_bert_kind_is_refused(void **state) {
     told(RULE, "{" NORMALIZER "\"pre_tokenizer\": {\"type\": \"Metaspace\"}, " MODEL "}", "its pre-tokenizer is Metaspace");
     told(RULE, "{" NORMALIZER SPLIT "\"decoder\": null}", "key \"model\" is missing");
     told(RULE, "{" NORMALIZER SPLIT "\"model\": {\"type\": \"BPE\", \"vocab\": {}}}", "its model is BPE");
+    told(RULE, "{\"normalizer\": null, \"model\": {\"type\": \"BPE\"}}", "puts the ids of its own tokenizer into the inputs");
     told(RULE, "{" NORMALIZER SPLIT "\"model\": {\"vocab\": []}}", "its model is of no type");
     told(RULE, "{" NORMALIZER SPLIT MODEL_OF("", "100", "{}") "}", "morsel takes \"##\"");
     told(RULE, "{" NORMALIZER SPLIT MODEL_OF("##", "101", "{}") "}", "no whole number from 1 to 100");

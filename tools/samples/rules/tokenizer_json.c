@@ -61,7 +61,9 @@ static bool read_model(struct tokenizer *t, const cJSON *root, struct failure *f
     const cJSON *vocabulary = cJSON_GetObjectItemCaseSensitive(model, "vocab");
     const char *type = text_of(model, "type"), *prefix = text_of(model, "continuing_subword_prefix");
     if ((*type && strcmp(type, "WordPiece")) || !cJSON_IsObject(vocabulary))
-        return failure_set(failure, STATUS_INPUT, "its model is %s; morsel takes WordPiece, with \"vocab\" as an object",
+        return failure_set(failure, STATUS_INPUT,
+                           "its model is %s; morsel takes WordPiece, with \"vocab\" as an object; without a text rule, an app puts the "
+                           "ids of its own tokenizer into the inputs",
                            *type ? type : "of no type");
     if (strcmp(prefix, "##"))
         return failure_set(failure, STATUS_INPUT, "\"continuing_subword_prefix\" is \"%s\"; morsel takes \"##\"", prefix);
@@ -176,7 +178,7 @@ bool tokenizer_json(struct tokenizer *t, struct failure *failure) {
     static const char *const keys[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
                                        "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     const cJSON *root = t->root = rule_parse(&t->file, failure);
-    return root && rule_keys(root, keys, failure) && read_normalizer(t, root, failure) && read_pre_tokenizer(root, failure) &&
-           read_model(t, root, failure) && read_added(t, root, failure) && read_post_processor(t, root, failure) &&
+    return root && rule_keys(root, keys, failure) && read_model(t, root, failure) && read_normalizer(t, root, failure) &&
+           read_pre_tokenizer(root, failure) && read_added(t, root, failure) && read_post_processor(t, root, failure) &&
            read_length(t, root, failure) && ids_fit(t, failure);
 }
