@@ -5,7 +5,7 @@
     embed.py FOLDER [--lines N] [--tokens N]        MORSEL is the tool, build/morsel where it is not set
 
 Of each form: bytes of blob and arena, the mean cosine of N lines' vectors with the float ones, and how many have the same nearest line.
-Lines are summaries of this machine's Debian packages.
+Lines are summaries of this machine's Debian packages; static ranges come from others of them.
 """
 import argparse
 import json
@@ -63,6 +63,7 @@ def forms(folder, work):
         path = f"{work}/{name}.onnx"
         export(folder, path, attention, dynamo)
         yield f"{name}, quantize --dynamic", path, ["quantize", path, "--dynamic"]
+        yield f"{name}, quantize, static", path, ["quantize", path, "--data", f"{work}/data.txt", "--method", "minmax"]
         made = f"{work}/{name}-ort.onnx"
         quantize_dynamic(path, made, per_channel=True, weight_type=QuantType.QInt8)
         yield f"{name}, quantize_dynamic", made, ["convert", made]
@@ -105,10 +106,13 @@ def main():
     tokenizer.no_padding()
     tokenizer.enable_truncation(options.tokens)
     text = subprocess.run(["dpkg-query", "-W", "-f=${binary:Summary}\n"], capture_output=True, text=True, check=True).stdout
-    lines, want = sorted({line for line in text.splitlines() if len(line) > 15})[:options.lines], None
+    lines, want = sorted({line for line in text.splitlines() if len(line) > 15}), None
+    data, lines = lines[::4], [line for i, line in enumerate(lines) if i % 4][:options.lines]
     with tempfile.TemporaryDirectory() as work:
         with open(f"{work}/lines.txt", "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
+        with open(f"{work}/data.txt", "w", encoding="utf-8") as file:
+            file.write("\n".join(data) + "\n")
         with open(f"{work}/rule.json", "w", encoding="utf-8") as file:
             json.dump({"tokenizer": os.path.abspath(f"{options.folder}/tokenizer.json")}, file)
         shapes = [w for name in INPUTS for w in ("--shape", f"{name}=1,{options.tokens}")]
