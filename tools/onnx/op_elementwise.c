@@ -92,6 +92,14 @@ bool onnx_infer_axis_same(struct onnx_context *c) {
     return onnx_takes_numbers(c) && onnx_out(c, 0, x);
 }
 
+/* Sums along the axis that input 1 is. */
+bool onnx_infer_sums(struct onnx_context *c) {
+    const struct onnx_value *axis = c->node->inputs[1];
+    const int64_t count = onnx_elements(&axis->shape);
+    if (!onnx_is_integer(axis->type) || (count >= 0 && count != 1)) return onnx_bad(c, "its axis must be one integer");
+    return onnx_infer_numbers(c);
+}
+
 bool onnx_infer_dropout(struct onnx_context *c) {
     onnx_out_type(c, 1, ONNX_BOOL);
     return onnx_out(c, 0, onnx_in(c, 0)) && onnx_out(c, 1, onnx_in(c, 0));

@@ -50,6 +50,8 @@ static const struct row refused[] = {
     {"LayerNormalization", 17, "o:2,3 f:3", "", "are truth values"},
     {"BatchNormalization", 15, "o:1,2,3 f:2 f:2 f:2 f:2", "", "are truth values"},
     {"CumSum", 13, "o:2 l=0", "", "are truth values"},
+    {"CumSum", 13, "f:2,3 l=0,1", "", "its axis must be one integer"},
+    {"CumSum", 13, "f:2,3 f#0", "", "its axis must be one integer"},
     {"Einsum", 13, "o:2,3", "equation@ij->ji", "are truth values"},
     {"MatMul", 13, "f:2,3 f:2,3", "", "do not fit"},
     {"Gemm", 13, "f:2,3,1 f:3,4", "", "2 dimensions"},
