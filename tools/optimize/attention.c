@@ -180,10 +180,12 @@ static bool change_apart(struct onnx_graph *g, struct onnx_node *node) {
     for (int i = 0; i < 3; i++)
         if (!x[i] || x[i]->shape.rank != 3) return false;
     const int64_t batch = x[0]->shape.dims[0], queries = x[0]->shape.dims[1], keys = x[1]->shape.dims[1];
+    const bool causal = onnx_attribute_int(node, "unidirectional", 0) != 0;
+    if (causal && queries != keys) return false; /* which key a query stands at is said nowhere */
     if (!has_room(g, mask) || !has_room(g, bias) || !knows_mask(mask, batch, queries, keys) ||
         (term && !knows_term(term, batch, heads, queries, keys)))
         return false;
-    struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .causal = onnx_attribute_int(node, "unidirectional", 0) != 0};
+    struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .causal = causal};
     int64_t at = 0;
     for (int i = 0; i < 3; i++) {
         const int64_t width = x[i]->shape.dims[2];
@@ -232,9 +234,10 @@ static bool knows_condition(const struct onnx_value *mask, const struct onnx_val
 
 /* Inputs queries, keys, values, mask; of 4 dimensions, or of 3 with the numbers of heads as attributes. */
 static bool change_standard(struct onnx_graph *g, struct onnx_node *node) {
+    if (!graph_is(node, "Attention")) return false;
     struct onnx_value *x[3] = {node->inputs[0], node->inputs[1], node->inputs[2]}, *mask = onnx_input(node, 3);
     const int rank = x[0]->shape.rank;
-    if (!graph_is(node, "Attention") || !is_plain(node, 4, -1) || onnx_attribute_float(node, "softcap", 0) != 0) return false;
+    if (!is_plain(node, 4, -1) || onnx_attribute_float(node, "softcap", 0) != 0) return false;
     if (node->outputs[0]->shape.rank != rank || node->outputs[0]->type != ONNX_FLOAT) return false;
     const int64_t heads = rank == 4 ? x[0]->shape.dims[1] : onnx_attribute_int(node, "q_num_heads", 1);
     const int64_t fewer = rank == 4 ? x[1]->shape.dims[1] : onnx_attribute_int(node, "kv_num_heads", 1);

@@ -163,6 +163,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     const bool own =
         !strcmp(node->domain, "com.microsoft") || graph_is(node, "Attention") || graph_is(node, "SimplifiedLayerNormalization");
     if (node->folded || !onnx_is_checked(node) || !own || !node->output_count || !node->outputs[0]) return false;
+    if (!onnx_input(node, 0)) return false; /* of an operator that is not in the table nothing is checked */
     for (int i = 0; i < node->input_count; i++)
         if (node->inputs[i] && node->inputs[i]->shape.rank < 0) return false;
     return change_matmul(g, node) || change_gelu(g, node) || change_skip_norm(g, node) || change_simplified_norm(g, node) ||
