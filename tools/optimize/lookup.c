@@ -8,33 +8,43 @@
 
 #include <math.h>
 
-enum { FAR = 8 }; /* steps back; each may be of two operands */
+enum { FAR = 8, MANY = 1 << 12 }; /* steps back, each of which may be of two operands; nodes and numbers that are looked at, in all */
 
-/* The least and the most that an integer is, and whether a running sum is in it. False: not known. */
-static bool range_of(const struct onnx_value *x, int depth, double range[2], bool *sums) {
+struct search {
+    size_t left;
+    bool sums; /* whether a running sum was found */
+};
+
+static bool range_of_constant(const struct onnx_tensor *t, double range[2], struct search *search) {
+    if (t->count > search->left) return false;
+    search->left -= t->count;
+    range[0] = range[1] = t->count ? onnx_number(t, 0) : 0;
+    for (size_t i = 1; i < t->count; i++) {
+        range[0] = fmin(range[0], onnx_number(t, i));
+        range[1] = fmax(range[1], onnx_number(t, i));
+    }
+    return true;
+}
+
+/* The least and the most that an integer is. False: not known. */
+static bool range_of(const struct onnx_value *x, int depth, double range[2], struct search *search) {
     const struct onnx_node *node = x->producer;
     double a[2], b[2];
     if (x->type == ONNX_BOOL) return range[0] = 0, range[1] = 1, true;
-    if (x->constant) {
-        range[0] = range[1] = x->constant->count ? onnx_number(x->constant, 0) : 0;
-        for (size_t i = 1; i < x->constant->count && i < 1 << 12; i++) {
-            range[0] = fmin(range[0], onnx_number(x->constant, i));
-            range[1] = fmax(range[1], onnx_number(x->constant, i));
-        }
-        return x->constant->count <= 1 << 12;
-    }
-    if (!depth || !node || !onnx_is_checked(node) || !node->input_count || !node->inputs[0]) return false;
-    if (!range_of(node->inputs[0], depth - 1, a, sums)) return false;
+    if (x->constant) return range_of_constant(x->constant, range, search);
+    if (!search->left || !depth || !node || !onnx_is_checked(node) || !node->input_count || !node->inputs[0]) return false;
+    search->left--;
+    if (!range_of(node->inputs[0], depth - 1, a, search)) return false;
     if (graph_is(node, "CumSum")) {
         int64_t most = 1;
         for (int d = 0; d < x->shape.rank; d++) most = x->shape.dims[d] > most ? x->shape.dims[d] : most;
         range[0] = fmin(a[0] * (double)most, 0), range[1] = fmax(a[1] * (double)most, 0);
-        return *sums = true;
+        return search->sums = true;
     }
     if (graph_is(node, "Cast") && (node->inputs[0]->type == ONNX_BOOL || onnx_is_integer(node->inputs[0]->type)))
         return range[0] = a[0], range[1] = a[1], true;
     const bool product = graph_is(node, "Mul");
-    if ((!product && !graph_is(node, "Add")) || !onnx_input(node, 1) || !range_of(node->inputs[1], depth - 1, b, sums)) return false;
+    if ((!product && !graph_is(node, "Add")) || !onnx_input(node, 1) || !range_of(node->inputs[1], depth - 1, b, search)) return false;
     if (product && (a[0] < 0 || b[0] < 0)) return false;
     for (int i = 0; i < 2; i++) range[i] = product ? a[i] * b[i] : a[i] + b[i];
     return true;
@@ -58,7 +68,10 @@ static struct onnx_value *first_lines(struct onnx_graph *g, struct onnx_node *no
     }
     if ((!bytes && t->type != ONNX_FLOAT) || !graph_takes_room(g, (size_t)onnx_elements(&shape))) return NULL;
     double *numbers = graph_doubles(g, onnx_elements(&shape));
-    for (int64_t i = 0; i < onnx_elements(&shape); i++) numbers[i] = (double)(float)((onnx_number(t, (size_t)i) - zero) * scale);
+    for (int64_t i = 0; i < onnx_elements(&shape); i++) {
+        numbers[i] = (double)(float)((onnx_number(t, (size_t)i) - zero) * scale);
+        if (!isfinite(numbers[i])) return NULL; /* 0 times it is no 0 */
+    }
     return graph_floats(g, node, "lines", &shape, numbers);
 }
 
@@ -68,11 +81,12 @@ bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_tensor *t = onnx_input_constant(node, 0);
     struct onnx_node *last = node;
     double range[2];
-    bool sums = false;
+    struct search search = {.left = MANY};
     if (!graph_is(node, "Gather") || !t || t->shape.rank != 2 || !at || at->constant || !at->producer || !onnx_is_integer(at->type) ||
         onnx_attribute_int(node, "axis", 0) || at->shape.rank + 2 > ONNX_MAX_RANK)
         return false;
-    if (!range_of(at, FAR, range, &sums) || !sums || range[0] < 0 || range[1] >= (double)t->shape.dims[0]) return false;
+    if (!range_of(at, FAR, range, &search) || !search.sums) return false;
+    if (!(range[0] >= 0 && range[1] < (double)t->shape.dims[0])) return false; /* an infinity times 0 is neither */
     const int64_t count = (int64_t)range[1] + 1;
     struct onnx_value *lines = first_lines(g, node, count, &last);
     if (!lines) return false;

@@ -161,16 +161,23 @@ static bool has_integer_sums(const struct onnx_graph *g) {
     return false;
 }
 
-enum { FAR = 8 }; /* steps back; each may be of two operands */
+enum { FAR = 8, MANY = 256 }; /* steps back, and nodes on the way: each may have hundreds of operands, all of them the same */
 
-/* Whether an integer may be one of a ConvInteger's or MatMulInteger's sums: those stay, as their scales come behind the Cast. */
-static bool may_be_sums(const struct onnx_value *x, int depth) {
+/* Whether an integer may be one of a ConvInteger's or MatMulInteger's sums: those stay, as their scales come behind the Cast. `left`
+ * says how many nodes it still looks at; what lies behind them may be sums. */
+static bool may_be_sums(const struct onnx_value *x, int depth, int *left) {
     const struct onnx_node *node = x->producer;
     if (!node || x->constant || !is_integer(x)) return false;
-    if (!depth || onnx_has(node, ONNX_DYNAMIC)) return true;
+    if (!depth || !*left || onnx_has(node, ONNX_DYNAMIC)) return true;
+    --*left;
     for (int i = 0; i < node->input_count; i++)
-        if (node->inputs[i] && may_be_sums(node->inputs[i], depth - 1)) return true;
+        if (node->inputs[i] && may_be_sums(node->inputs[i], depth - 1, left)) return true;
     return false;
+}
+
+static bool reads_sums(const struct onnx_node *node) {
+    int left = MANY;
+    return graph_is(node, "Cast") && onnx_input(node, 0) && may_be_sums(node->inputs[0], FAR, &left);
 }
 
 static bool looks_up(struct onnx_graph *g, struct onnx_node *node) {
@@ -187,7 +194,7 @@ int pass_integers(struct onnx_graph *g) {
     /* What a change puts in front of a node is looked at, too: a chain goes in one round, however long it is. */
     for (size_t i = 0; graph_goes_on(g, i);) {
         struct onnx_node *node = graph_node_at(g, i);
-        const bool stays = casts_stay && onnx_input(node, 0) && may_be_sums(node->inputs[0], FAR);
+        const bool stays = casts_stay && reads_sums(node);
         const bool changed = (!stays && change_cast(g, node)) || looks_up(g, node) || change_where(g, node) || change_mixture(g, node);
         changes += changed;
         i += !changed;

@@ -111,6 +111,33 @@ static void conditions_come_in_as_numbers(void **state) {
     check_condition("And", "b b", "", "Cast Mul Sub Mul Mul Add");
 }
 
+/* Sums of a MatMulInteger may be far behind: each maximum here reads the one before a hundred times, which made 100^7 ways back. */
+static void ways_back_are_few(void **state) {
+    (void)state;
+    enum { READS = 100, MAXIMA = 7 };
+    struct bytes graph = {0};
+    char reads[20 * READS], name[] = "m0";
+    const int64_t dims[] = {4, 4};
+    add_value(&graph, 11, "a", ONNX_UINT8, "2,4");
+    add_value(&graph, 11, "m0", ONNX_INT32, "2,4");
+    add_value(&graph, 12, "s", ONNX_INT32, NULL);
+    add_value(&graph, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&graph, "w", ONNX_UINT8, 2, dims, (struct number[16]){{0}}, 16);
+    add_node(&graph, "product", "MatMulInteger", "a w", "s", "");
+    for (int k = 0; k < MAXIMA; k++) {
+        *reads = 0;
+        for (int i = 0; i < READS; i++) sprintf(reads + strlen(reads), "%sm%d", i ? " " : "", k);
+        name[1] = (char)('1' + k);
+        add_node(&graph, name, "Max", reads, name, "");
+    }
+    add_node(&graph, "cast", "Cast", name, "y", "to:1");
+    struct bytes model = model_message(&graph, 17);
+    struct onnx_graph *g = inferred_bytes(&model);
+    assert_int_equal(pass_integers(g), 0);
+    assert_int_equal(onnx_find(g, name)->type, ONNX_INT32);
+    onnx_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_of_integers_are_computed_in_floats),
@@ -118,6 +145,7 @@ int main(void) {
         cmocka_unit_test(indices_stay_integers),
         cmocka_unit_test(numbers_stay_what_they_are),
         cmocka_unit_test(conditions_come_in_as_numbers),
+        cmocka_unit_test(ways_back_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
