@@ -110,13 +110,20 @@ static bool needs_bytes(const struct onnx_node *node) {
     return onnx_has(node, ONNX_QUANTIZED) && !onnx_has(node, ONNX_DYNAMIC) && !float_operator_of(node);
 }
 
+/* Passes say it in others, which run. */
+static bool is_made_of_others(const struct onnx_node *node) {
+    const struct onnx_operator *op = onnx_operator_of(node);
+    return op && op->taken && !float_operator_of(node);
+}
+
 static bool no_executor(const struct network *network, struct failure *failure) {
-    const struct float_network *own = network->own;
-    for (size_t i = 0; i < own->graph->node_count; i++)
-        if (needs_bytes(own->graph->nodes[i])) {
-            failure_prefix(failure, "the network is quantized, in QOperator form: run the blob that morsel convert makes of it");
-            break;
-        }
+    const struct onnx_graph *graph = ((const struct float_network *)network->own)->graph;
+    const char *advice = NULL;
+    for (size_t i = 0; i < graph->node_count && !advice; i++)
+        if (needs_bytes(graph->nodes[i])) advice = "the network is quantized, in QOperator form: run the blob that morsel convert makes of it";
+    for (size_t i = 0; i < graph->node_count && !advice; i++)
+        if (is_made_of_others(graph->nodes[i])) advice = "nodes that are made of others run in a blob: morsel quantize makes one of it";
+    if (advice) failure_prefix(failure, advice);
     return failure_prefix(failure, network->call.path);
 }
 
