@@ -79,8 +79,8 @@ enum onnx_trait {
 #define ONNX_DYNAMIC_MARK "morsel_dynamic"
 #define ONNX_OWN "morsel" /* the domain of operators that passes put in */
 
-/* The attribute of a node that stays float: 1 where it computes with whole numbers, which bytes would round, 2 where a user wants it so.
- * Ours alone: never written, and not taken from a file. */
+/* The attribute of a node that stays float. 1: it computes with whole numbers, which bytes would round. 2: with others that it must not
+ * round, or a user wants it so. Ours alone: never written, and not taken from a file. */
 #define ONNX_EXACT_MARK "morsel_exact"
 
 struct onnx_operator {

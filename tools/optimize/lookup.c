@@ -111,7 +111,7 @@ bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
     f->producer->opset = node->opset;
     inputs[0] = f, inputs[1] = lines;
     edit_become(g, node, "MatMul", "", inputs, 2);
-    edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
+    edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
     y->type = ONNX_FLOAT;
     if (last != node) graph_bypass(g, last, y);
     return true;

@@ -139,7 +139,7 @@ static bool may_be_float(struct onnx_graph *g, struct onnx_value *y) {
 static bool change_cast(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0), *y = node->outputs[0];
     const bool whole =
-        graph_is(node, "Cast") && x && x->type == ONNX_FLOAT && x->producer && onnx_attribute_int(x->producer, ONNX_EXACT_MARK, 0);
+        graph_is(node, "Cast") && x && x->type == ONNX_FLOAT && x->producer && onnx_attribute_int(x->producer, ONNX_EXACT_MARK, 0) == 1;
     if (!whole || y->type == ONNX_FLOAT || !y->is_output || y->uses != 1) return false;
     become(g, node, "Identity", x, NULL);
     return true;

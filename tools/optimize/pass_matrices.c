@@ -54,7 +54,7 @@ static bool change_sums(struct onnx_graph *g, struct onnx_node *node) {
     if (!matrix) return false;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < n; k++) numbers[i * n + k] = i == k ? !exclusive : (i < k) != reverse;
-    edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
+    if (!onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
     struct onnx_value *y = product(g, node, x, axis, matrix);
     edit_become(g, node, "Identity", "", &y, 1);
     return true;

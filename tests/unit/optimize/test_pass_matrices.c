@@ -102,6 +102,17 @@ static void lines_by_running_sums_are_products(void **state) {
     check_trials(list, sizeof list / sizeof *list);
 }
 
+/* What comes out of the products is no whole number, unless whole numbers went in. */
+static void products_are_cut_to_integers(void **state) {
+    (void)state;
+    static const struct trial list[] = {
+        {13, "2,4", "Mul x #0.35 > h; CumSum h $1 > s; Cast s > i to:7; Cast i > y to:1", 8, {0, 0, 0, 0, 1, 3, 2, 3}},
+        {13, "2,4", "Mul x #0.35 > h; CumSum h $1 > s; Cast s > y to:7", 8, {0, 0, 0, 0, 1, 3, 2, 3}},
+        {13, "2,4", PLACES "Gather %9x1 a > l; Cast l > i to:7; Cast i > y to:1", 8, {0}},
+    };
+    check_trials(list, sizeof list / sizeof *list);
+}
+
 /* Beyond the table, of infinite lines, which 0 times are not 0, and behind more numbers than are looked at. */
 static void other_lines_stay(void **state) {
     (void)state;
@@ -154,9 +165,13 @@ static void what_is_too_large_or_another_stays(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(running_sums_are_products),          cmocka_unit_test(cubic_resizes_are_products),
-        cmocka_unit_test(constant_indices_pick_lines),        cmocka_unit_test(lines_by_running_sums_are_products),
-        cmocka_unit_test(other_lines_stay),        cmocka_unit_test(moved_bytes_that_are_added_are_floats),
+        cmocka_unit_test(running_sums_are_products),
+        cmocka_unit_test(cubic_resizes_are_products),
+        cmocka_unit_test(constant_indices_pick_lines),
+        cmocka_unit_test(lines_by_running_sums_are_products),
+        cmocka_unit_test(other_lines_stay),
+        cmocka_unit_test(products_are_cut_to_integers),
+        cmocka_unit_test(moved_bytes_that_are_added_are_floats),
         cmocka_unit_test(what_is_too_large_or_another_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
