@@ -18,9 +18,9 @@ static const struct onnx_list_input axes_from_13[] = {{"axes", 1, 13}, {0}}, axe
                                     fill_list[] = {{"input", 0, 0}, {0}},
                                     slice_lists[] = {{"starts", 1, 10}, {"ends", 2, 10}, {"axes", 3, 10}, {"steps", 4, 10}, {0}};
 
-static const char masked[] = TAKES
-                  "a mask of integers [batch, keys] or [batch, queries, keys], as many keys as queries where it is unidirectional, "
-                  "no past, no further output that is read",
+static const char masked[] =
+    TAKES "a mask of integers [batch, keys] or [batch, queries, keys], as many keys as queries where it is unidirectional, "
+          "no past, no further output that is read",
                   unread[] = TAKES "no mean and no deviation that is read",
                   ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
 

@@ -120,7 +120,8 @@ static bool no_executor(const struct network *network, struct failure *failure) 
     const struct onnx_graph *graph = ((const struct float_network *)network->own)->graph;
     const char *advice = NULL;
     for (size_t i = 0; i < graph->node_count && !advice; i++)
-        if (needs_bytes(graph->nodes[i])) advice = "the network is quantized, in QOperator form: run the blob that morsel convert makes of it";
+        if (needs_bytes(graph->nodes[i]))
+            advice = "the network is quantized, in QOperator form: run the blob that morsel convert makes of it";
     for (size_t i = 0; i < graph->node_count && !advice; i++)
         if (is_made_of_others(graph->nodes[i])) advice = "nodes that are made of others run in a blob: morsel quantize makes one of it";
     if (advice) failure_prefix(failure, advice);
