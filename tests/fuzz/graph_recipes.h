@@ -222,6 +222,7 @@ static const char *const graph_recipes[] = {
     "QuantizeLinear x #0.1 &;ms.QLinearGlobalAveragePool x #0.1 & #0.1 & channels_last:0;DequantizeLinear x #0.1 &",
     "ms.QuantizeLinear x #0.1 &;ms.DequantizeLinear x #0.1 &",
     "ms.FusedConv x %CxCx3x3 =C activation@Relu pads=1,1,1,1",
+    "ms.FusedConv x %CxCx3x3 =C x activation@Relu pads=1,1,1,1",
     "DynamicQuantizeLinear x >3;ConvInteger x &CxCx3x3 x2 & pads=1,1,1,1;Cast x to:1;Mul x #0.1",
     "DynamicQuantizeLinear x >3;MatMulInteger x &WxW x2 &;Cast x to:1;Mul x #0.1",
     "DynamicQuantizeLinear x >3;ms.MatMulIntegerToFloat x &WxW x1 #0.1 x2 &",

@@ -38,6 +38,13 @@ static bool has_shape(struct onnx_context *c, int i, const struct onnx_shape *sh
     return !value || onnx_same_shape(&value->shape, shape) || onnx_bad(c, "its input %d must have the shape of its first", i);
 }
 
+/* A convolution, and what is added to its result before the function at its end. */
+bool onnx_infer_fused_conv(struct onnx_context *c) {
+    const struct onnx_value *term = onnx_input(c->node, 3), *y = c->node->outputs[0];
+    if (!is_float(c, 0) || !is_alike(c, 3, 0) || !onnx_infer_conv(c)) return false;
+    return !term || !y || onnx_same_shape(&term->shape, &y->shape) || onnx_bad(c, "its input 3 must have the shape of its result");
+}
+
 static int64_t width_of(const struct onnx_shape *x) {
     return x->rank ? x->dims[x->rank - 1] : 0;
 }

@@ -60,6 +60,8 @@ static const struct row refused[] = {
     {"ms.BiasGelu", 13, "f:4 f:1,1,1,4", "", "input 1 must be 4 numbers"},
     {"ms.FastGelu", 13, "f:2,3,4 f:1", "", "input 1 must be 4 numbers"},
     {"ms.FusedMatMul", 13, "u:2,3 u:3,4", "", "must be floats"},
+    {"ms.FusedConv", 13, "f:1,3,8,8 f:4,3,3,3 f:4 f:4", "activation@Relu", "input 3 must have the shape of its result"},
+    {"ms.FusedConv", 13, "f:1,3,8,8 f:4,3,3,3 f:4 w:1,4,6,6", "activation@Relu", "different types"},
     {"ms.BiasGelu", 13, "f:2,3,4 u:4", "", "0 and 1 have different types"},
     {"ms.SkipLayerNormalization", 13, "f:2,3,4 u:2,3,4 f:4", "", "0 and 1 have different types"},
     {"ms.EmbedLayerNormalization", 13, "l:2,3 l:2,3 f:9,4 u:3,4 f:2,4 f:4 f:4", "", "2 and 3 have different types"},
