@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""train.py: trains the float network of models/cifar10 and goes on where it stopped.
+
+    train.py STATE.pt --data cifar10_jpeg.tar.zst [--from FLOAT.onnx] [--epochs N] [--finish N] [-o FLOAT.onnx]
+
+Pictures lie in train/CLASS/ and test/CLASS/, in a folder or an archive. STATE.pt is written whole after each epoch; a run that finds it
+goes on. The rate stays at --rate, and the mean of late weights is what answers: training can stop after any epoch. --finish N lets the rate
+fall to 0 within N epochs more. --from starts with another run's weights. -o writes the mean as ONNX, batch norms folded, as
+`morsel quantize` takes it. It runs at the lowest priority: what else the machine does goes first. requirements.txt says what it needs."""
+import argparse
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import time
+
+# Before torch: large pages and no return of memory between batches, a fifth of the time. Threads sleep where they wait.
+TUNED = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=8000000000",
+         "GOMP_SPINCOUNT": "0", "OMP_WAIT_POLICY": "PASSIVE"}
+if __name__ == "__main__" and os.environ.get("GLIBC_TUNABLES") != TUNED["GLIBC_TUNABLES"]:
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **TUNED})
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from PIL import Image  # noqa: E402
+from torch import nn  # noqa: E402
+
+CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
+MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2430, 0.2610)
+# Expansion, channels, count, stride.
+BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 1), (6, 320, 1, 1))
+BATCH, EDGE, HOLE = 128, 4, 10  # pictures; padding of the crop; the square that is left out, in pixels
+
+
+def conv(inputs, outputs, kernel, stride=1, groups=1, activation=True):
+    layers = [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(outputs)]
+    return layers + [nn.ReLU6(True)] * activation
+
+
+class Block(nn.Module):
+    """MobileNetV2's inverted residual."""
+
+    def __init__(self, inputs, outputs, expansion, stride):
+        super().__init__()
+        wide = inputs * expansion
+        self.layers = nn.Sequential(*(conv(inputs, wide, 1) if expansion > 1 else []), *conv(wide, wide, 3, stride, wide),
+                                    *conv(wide, outputs, 1, activation=False))
+        self.adds = stride == 1 and inputs == outputs
+
+    def forward(self, x):
+        y = self.layers(x)
+        return x + y if self.adds else y
+
+
+def network():
+    layers, channels = conv(3, 32, 3), 32
+    for expansion, outputs, count, stride in BLOCKS:
+        for i in range(count):
+            layers.append(Block(channels, outputs, expansion, stride if i == 0 else 1))
+            channels = outputs
+    layers += [*conv(channels, 1280, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(1280, len(CLASSES))]
+    return nn.Sequential(*layers).to(memory_format=torch.channels_last)
+
+
+def members(data):
+    """(name, bytes) of each picture of a folder or an archive."""
+    if data.is_dir():
+        yield from ((str(p.relative_to(data)), p.read_bytes()) for p in sorted(data.rglob("*.jpg")))
+        return
+    unpacked = subprocess.Popen(["zstd", "-dcq", str(data)], stdout=subprocess.PIPE)
+    with unpacked as pipe, tarfile.open(fileobj=pipe.stdout, mode="r|") as archive:
+        yield from ((m.name, archive.extractfile(m).read()) for m in archive if m.name.endswith(".jpg"))
+
+
+def load(data, cache):
+    """{train, test: (pictures uint8 n x 3 x 32 x 32, classes)}, from the cache if it is there."""
+    if not cache.exists():
+        found = {"train": ([], []), "test": ([], [])}
+        for name, content in sorted(members(data)):
+            part, label = pathlib.PurePath(name).parts[-3:-1]
+            found[part][0].append(np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).transpose(2, 0, 1))
+            found[part][1].append(CLASSES.index(label))
+        beside = cache.with_suffix(".tmp.npz")
+        np.savez(beside, **{f"{part}_{i}": np.array(lists[i]) for part, lists in found.items() for i in (0, 1)})
+        beside.replace(cache)
+    arrays = np.load(cache)
+    return {part: (torch.from_numpy(arrays[part + "_0"]), torch.from_numpy(arrays[part + "_1"]).long()) for part in ("train", "test")}
+
+
+def normalized(pictures):
+    mean, std = (torch.tensor(v).view(1, 3, 1, 1) for v in (MEAN, STD))
+    return ((pictures.float() / 255 - mean) / std).contiguous(memory_format=torch.channels_last)
+
+
+def augmented(pictures, generator):
+    """Cropped at a random place of what is padded by reflection, mirrored or not, without a square."""
+    n, size = len(pictures), pictures.shape[-1]
+    wide = nn.functional.pad(pictures.float(), (EDGE,) * 4, mode="reflect")
+    at = torch.randint(0, 2 * EDGE + 1, (2, n, 1), generator=generator) + torch.arange(size)
+    flip = torch.rand(n, 1, generator=generator) < 0.5
+    columns = torch.where(flip, at[1].flip(1), at[1])
+    picture, channel = torch.arange(n)[:, None, None, None], torch.arange(3)[None, :, None, None]
+    x = normalized(wide[picture, channel, at[0][:, None, :, None], columns[:, None, None, :]])
+    hole = torch.randint(-HOLE // 2, size - HOLE // 2, (2, n, 1), generator=generator)
+    inside = (torch.arange(size) >= hole) & (torch.arange(size) < hole + HOLE)
+    return x.masked_fill_((inside[0][:, :, None] & inside[1][:, None, :])[:, None], 0)
+
+
+def accuracy(model, data):
+    model.eval()
+    with torch.inference_mode():
+        right = sum((model(normalized(p)).argmax(1) == c).sum().item() for p, c in zip(data[0].split(500), data[1].split(500)))
+    model.train()
+    return 100 * right / len(data[0])
+
+
+def folded(model):
+    """[(weights, bias, convolution)] with each batch norm folded into what is before it."""
+    pairs = []
+    modules = [m for m in model.modules() if isinstance(m, (nn.Conv2d, nn.BatchNorm2d))]
+    for c, norm in zip(modules[::2], modules[1::2]):
+        factor = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        pairs.append((c.weight * factor.view(-1, 1, 1, 1), norm.bias - norm.running_mean * factor, c))
+    return pairs
+
+
+def start_from(model, path, pictures):
+    """Weights of an ONNX file whose norms are folded: norms get the statistics of some pictures, and the scale and bias that undo them."""
+    import onnx
+    graph = onnx.load(path).graph
+    values = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.initializer}
+    nodes = iter([[values[i] for i in n.input[1:]] for n in graph.node if n.op_type in ("Conv", "Gemm")])
+    modules = [m for m in model.modules() if isinstance(m, (nn.Conv2d, nn.BatchNorm2d))]
+    hooks = []
+
+    def measured(norm, bias):
+        def hook(_, inputs):
+            variance, mean = torch.var_mean(inputs[0], (0, 2, 3), unbiased=False)
+            norm.running_mean.copy_(mean), norm.running_var.copy_(variance)
+            norm.weight.copy_(torch.sqrt(variance + norm.eps)), norm.bias.copy_(bias + mean)
+        return hook
+
+    with torch.no_grad():
+        for c, norm in zip(modules[::2], modules[1::2]):
+            weights, bias = next(nodes)
+            c.weight.copy_(weights)
+            hooks.append(norm.register_forward_pre_hook(measured(norm, bias)))
+        weights, bias = next(nodes)
+        model[-1].weight.copy_(weights), model[-1].bias.copy_(bias)
+        model.eval()(normalized(pictures))
+        model.train()
+    for hook in hooks:
+        hook.remove()
+
+
+def export(model, path):
+    """The float network as ONNX, batch free, written whole."""
+    import onnx
+    from onnx import helper, numpy_helper
+    nodes, constants, state = [], [], {"at": "input"}
+
+    def constant(name, value):
+        constants.append(numpy_helper.from_array(value.detach().numpy() if torch.is_tensor(value) else np.float32(value), name))
+        return name
+
+    def node(kind, inputs, output, **attributes):
+        nodes.append(helper.make_node(kind, inputs, [output], output, **attributes))
+        return output
+
+    limits = [constant("zero", 0), constant("six", 6)]
+    pairs = iter(folded(model))
+
+    def chain(modules):
+        for m in modules:
+            if isinstance(m, nn.Conv2d):
+                weights, bias, c = next(pairs)
+                name = f"conv{len(constants) // 2}"
+                inputs = [state["at"], constant(name + ".weight", weights), constant(name + ".bias", bias)]
+                state["at"] = node("Conv", inputs, name, group=c.groups, kernel_shape=list(c.kernel_size), strides=list(c.stride),
+                                   pads=list(c.padding) * 2, dilations=[1, 1])
+            elif isinstance(m, nn.ReLU6):
+                state["at"] = node("Clip", [state["at"], *limits], state["at"] + ".relu6")
+            elif isinstance(m, Block):
+                before = state["at"]
+                chain(m.layers)
+                if m.adds:
+                    state["at"] = node("Add", [before, state["at"]], state["at"] + ".add")
+
+    chain(model)
+    node("GlobalAveragePool", [state["at"]], "pool")
+    node("Flatten", ["pool"], "flat")
+    node("Gemm", ["flat", constant("fc.weight", model[-1].weight), constant("fc.bias", model[-1].bias)], "output", transB=1)
+    picture, answer = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+                       for name, shape in (("input", ["batch", 3, 32, 32]), ("output", ["batch", len(CLASSES)])))
+    graph = helper.make_graph(nodes, "mobilenetv2_cifar10", [picture], [answer], constants)
+    whole = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="morsel")
+    onnx.checker.check_model(whole)
+    write(path, lambda beside: onnx.save(whole, beside))
+
+
+def write(path, save):
+    beside = path.with_name(path.name + ".tmp")
+    save(str(beside))
+    beside.replace(path)
+
+
+def optimizer_of(model, rate):
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    others = [p for p in model.parameters() if p.dim() <= 1]
+    groups = [{"params": matrices, "weight_decay": 5e-4}, {"params": others, "weight_decay": 0}]
+    return torch.optim.SGD(groups, rate, momentum=0.9, nesterov=True)
+
+
+def train_epoch(model, mean, optimizer, data, rate_at, bf16, seed):
+    """One pass over all pictures; `mean` follows the weights. The mean loss."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(data[0]), generator=generator).split(BATCH)
+    total = 0.0
+    for step, some in enumerate(order):
+        for group in optimizer.param_groups:
+            group["lr"] = rate_at(step / len(order))
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            loss = nn.functional.cross_entropy(model(augmented(data[0][some], generator)).float(), data[1][some], label_smoothing=0.05)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        mean.update_parameters(model)
+        total += loss.item() * len(some)
+        if sys.stderr.isatty():
+            print(f"\r{step + 1}/{len(order)} batches, loss {loss.item():.3f} ", end="", file=sys.stderr)
+    return total / len(data[0])
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("state", type=pathlib.Path)
+    parser.add_argument("--data", type=pathlib.Path, required=True, help="folder or .tar.zst with train/CLASS/*.jpg and test/CLASS/*.jpg")
+    parser.add_argument("--from", dest="start", type=pathlib.Path, help="ONNX file to start with, where there is no state yet")
+    parser.add_argument("--epochs", type=int, default=0, help="epochs more at the full rate")
+    parser.add_argument("--finish", type=int, default=0, help="epochs more in which the rate falls to 0")
+    parser.add_argument("--rate", type=float, default=0.1)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--bf16", action="store_true", help="products in bfloat16; worth it where the CPU has AMX")
+    parser.add_argument("-o", "--output", type=pathlib.Path)
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    os.nice(19)
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    data = load(args.data, args.state.with_suffix(".npz"))
+    model = network()
+    mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9995), use_buffers=True)
+    optimizer, done = optimizer_of(model, args.rate), 0
+    if args.state.exists():
+        saved = torch.load(args.state, weights_only=True)
+        model.load_state_dict(saved["model"]), mean.load_state_dict(saved["mean"]), optimizer.load_state_dict(saved["optimizer"])
+        done = saved["epochs"]
+    elif args.start:
+        start_from(model, args.start, data["train"][0][::50])
+        mean.module.load_state_dict(model.state_dict())
+        print(f"{args.start}: {accuracy(model, data['test']):.2f} %", flush=True)
+    for i in range(args.epochs + args.finish):
+        began = time.time()
+
+        def rate_at(part, i=i):
+            return args.rate * min(1, done + part) * (1 if i < args.epochs else 1 - (i - args.epochs + part) / args.finish)
+
+        loss = train_epoch(model, mean, optimizer, data["train"], rate_at, args.bf16, done + 1)
+        done += 1
+        saved = {"model": model.state_dict(), "mean": mean.state_dict(), "optimizer": optimizer.state_dict(), "epochs": done}
+        write(args.state, lambda beside, saved=saved: torch.save(saved, beside))
+        mark = accuracy(mean, data["test"])
+        print(f"\repoch {done}: loss {loss:.4f}, mean weights {mark:.2f} % of the test pictures, {time.time() - began:.0f} s", flush=True)
+    if args.output:
+        export(mean.module.eval(), args.output)
+
+
+if __name__ == "__main__":
+    main()
