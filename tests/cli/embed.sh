@@ -68,6 +68,7 @@ float="tests/cli/encoder.onnx --dim sequence=8"
 # shellcheck disable=SC2086
 {
     check "lines to quantize" 0 '"samples": 4' quantize $float --text "$work/none.json" --data "$work/data.txt" -o "$work/q.morsel" --json
+    check "lines of two files" 0 '"samples": 6' quantize $float --text "$work/none.json" --data "$work/two.txt" --data "$work/data.txt" -o "$work/q.morsel" --json
     check "lines to compare" 0 '^output SQNR [0-9.]+ dB over 4 samples' compare $float "$work/q.morsel" --data "$work/data.txt"
     check "token ids are compared" 0 'Input +input_ids$' compare $float "$work/q.morsel" --data "$work/data.txt" --limit 0
     check "lines without a text rule" 2 'lines of text want a text rule' quantize $float --data "$work/data.txt" -o "$work/q.morsel"

@@ -4,6 +4,7 @@
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/base/json.h"
+#include "tools/base/lines.h"
 #include "tools/base/message.h"
 #include "tools/base/npy.h"
 #include "tools/base/options.h"
@@ -14,13 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MOST = 1 << 28 };
-
-struct line {
-    const char *text;
-    size_t bytes;
-};
-
 struct embed {
     struct network_call call;
     struct network network;
@@ -30,30 +24,11 @@ struct embed {
     uint32_t *chosen;                            /* of each line */
     struct network_run **runs;                   /* of each worker and variant */
     unsigned worker_count;
-    struct file_bytes file;
-    struct line *lines;
-    size_t count, width;
+    struct lines lines;
+    size_t width;
     float *vectors;
     double seconds;
 };
-
-/* Without their ends, \n or \r\n; an empty line is a text, too. */
-static bool read_lines(struct embed *e, const char *path, struct failure *failure) {
-    if (!file_read(path, SIZE_MAX / 2, &e->file, failure)) return false;
-    const char *at = (const char *)e->file.data, *end = at + e->file.size;
-    size_t most = 1;
-    for (size_t i = 0; i < e->file.size; i++) most += at[i] == '\n';
-    if (!(e->lines = calloc(most, sizeof *e->lines))) return failure_memory(failure, most * sizeof *e->lines);
-    while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((stop ? stop : end) - at);
-        e->lines[e->count++] = (struct line){at, length - (length && at[length - 1] == '\r')};
-        at += length + 1;
-    }
-    if (!e->count || e->count > LINES_MOST)
-        return failure_set(failure, STATUS_INPUT, "%s holds %s", path, e->count ? "over 2^28 lines" : "no line");
-    return true;
-}
 
 static bool takes_one_text(const struct network *n) {
     return n->input_count && n->inputs[0].rank >= 1 && n->inputs[0].dims[0] == 1 && n->output_count && n->outputs[0].type == NPY_FLOAT32;
@@ -88,10 +63,11 @@ static bool open_network(struct embed *e, struct failure *failure) {
 
 /* Each line goes to the shortest variant that holds it. */
 static bool choose_variants(struct embed *e, struct failure *failure) {
-    e->chosen = must_calloc(e->count, sizeof *e->chosen);
-    for (size_t i = 0; i < e->count; i++) {
+    e->chosen = must_calloc(e->lines.count, sizeof *e->chosen);
+    for (size_t i = 0; i < e->lines.count; i++) {
         enum morsel_error error = MORSEL_OK;
-        if (e->variant_count > 1) error = morsel_text_variant(&e->network.whole, e->lines[i].text, e->lines[i].bytes, &e->chosen[i]);
+        if (e->variant_count > 1)
+            error = morsel_text_variant(&e->network.whole, e->lines.list[i].text, e->lines.list[i].bytes, &e->chosen[i]);
         if (error) return failure_set(failure, STATUS_INPUT, "%s: %s", e->call.path, morsel_error_text(error));
         e->lines_of[e->chosen[i]]++;
     }
@@ -105,7 +81,7 @@ static bool choose_variants(struct embed *e, struct failure *failure) {
 static bool embed_line(void *context, unsigned worker, size_t task, struct failure *failure) {
     struct embed *e = context;
     struct network_run *run = e->runs[worker * e->variant_count + e->chosen[task]];
-    enum morsel_error error = morsel_text_put(&run->session, e->lines[task].text, e->lines[task].bytes, 0);
+    enum morsel_error error = morsel_text_put(&run->session, e->lines.list[task].text, e->lines.list[task].bytes, 0);
     if (error) return failure_set(failure, STATUS_INPUT, "%s: %s", e->call.path, morsel_error_text(error));
     return network_compute(run, NULL, NULL, failure) && network_get(run, 0, e->vectors + task * e->width, failure);
 }
@@ -114,28 +90,29 @@ static bool embed(struct embed *e, const char *texts, const char *output, struct
     if (file_same(texts, output) || file_same(e->call.path, output))
         return failure_set(failure, STATUS_CALL, "-o %s would be written over: it is read as well", output);
     if (!file_can_write(output, failure) || !open_network(e, failure) ||
-        !read_lines(e, strcmp(texts, "-") ? texts : "/dev/stdin", failure) || !choose_variants(e, failure))
+        !lines_read(&e->lines, strcmp(texts, "-") ? texts : "/dev/stdin", SIZE_MAX / 2, failure) || !choose_variants(e, failure))
         return false;
-    if (!(e->vectors = calloc(e->count, e->width * sizeof *e->vectors))) return failure_memory(failure, e->count * e->width * 4);
+    if (!(e->vectors = calloc(e->lines.count, e->width * sizeof *e->vectors)))
+        return failure_memory(failure, e->lines.count * e->width * 4);
     double start = clock_seconds();
-    if (!each(e->count, e->worker_count, "lines", embed_line, e, failure)) return false;
+    if (!each(e->lines.count, e->worker_count, "lines", embed_line, e, failure)) return false;
     e->seconds = clock_seconds() - start;
-    return npy_write(output, NPY_FLOAT32, (uint64_t[]){e->count, e->width}, 2, e->vectors, failure);
+    return npy_write(output, NPY_FLOAT32, (uint64_t[]){e->lines.count, e->width}, 2, e->vectors, failure);
 }
 
 static void report(const struct embed *e, const char *output, bool want_json) {
-    double rate = (double)e->count / (e->seconds + 1e-9);
+    double rate = (double)e->lines.count / (e->seconds + 1e-9);
     const struct network_run *first = NULL;
     for (uint32_t k = 0; !first; k++) first = e->runs[k];
     if (!want_json) {
-        message_print("%s: %zu lines, vectors of %zu floats, %.1f lines/s with %u thread%s\n", output, e->count, e->width, rate,
+        message_print("%s: %zu lines, vectors of %zu floats, %.1f lines/s with %u thread%s\n", output, e->lines.count, e->width, rate,
                       e->worker_count, e->worker_count > 1 ? "s" : "");
         return;
     }
     struct json json = {.file = stdout};
     json_open(&json, NULL);
     json_text(&json, "file", output);
-    json_integer(&json, "lines", (int64_t)e->count);
+    json_integer(&json, "lines", (int64_t)e->lines.count);
     json_integer(&json, "width", (int64_t)e->width);
     json_number(&json, "lines_per_s", rate);
     json_integer(&json, "threads", e->worker_count);
@@ -153,9 +130,8 @@ static void embed_free(struct embed *e) {
     for (uint32_t k = 0; k < e->variant_count; k++) network_close(&e->variants[k]);
     free(e->runs);
     free(e->chosen);
-    free(e->lines);
+    lines_free(&e->lines);
     free(e->vectors);
-    file_free(&e->file);
     network_close(&e->network);
 }
 

@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "core/morsel.h"
 #include "core/text.h"
-#include "tools/base/file.h"
+#include "tools/base/lines.h"
 #include "tools/base/npy.h"
 #include "tools/samples/data/data.h"
 
@@ -49,12 +49,8 @@ struct data_texts {
     const struct onnx_graph *graph;
     struct data_file {
         char *path;
-        struct file_bytes bytes;
+        struct lines lines;
     } files[16];
-    struct data_line {
-        const char *text; /* in a file */
-        size_t bytes;
-    } * lines;
     size_t file_count, count;
 };
 
