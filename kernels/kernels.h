@@ -355,6 +355,9 @@ typedef void morsel_quantize_fn(const struct morsel_quantize_args *args, uint32_
 
 #define MORSEL_NUMBERS 16 /* floats in front of the factors of channels: scale, zero point, 0 */
 
+/* Whether elements begin .. end are quantized and no more; then *to says so, and numbers[2] are what it points to. */
+int morsel_is_quantize(const struct morsel_unary_args *args, uint32_t begin, uint32_t end, float *numbers, struct morsel_quantize_args *to);
+
 /* A zero point from `numbers`: within 0..255, whatever stands there. */
 static inline int32_t morsel_found_zero(const float *numbers) {
     return numbers[1] >= 0 && numbers[1] <= 255 ? (int32_t)numbers[1] : 0;

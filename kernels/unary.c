@@ -118,3 +118,18 @@ void morsel_unary_c(const struct morsel_unary_args *a, uint32_t begin, uint32_t 
         morsel_store_floats(&a->y, begin, n, v);
     }
 }
+
+int morsel_is_quantize(const struct morsel_unary_args *a, uint32_t begin, uint32_t end, float *numbers, struct morsel_quantize_args *to) {
+    const struct morsel_output *y = &a->y;
+    if (a->op != MORSEL_UNARY_IDENTITY || !a->x.qparams.is_float || y->qparams.is_float) return 0;
+    if (y->out_min != 0 || y->out_max != 255 || y->float_min > -FLT_MAX || y->float_max < FLT_MAX) return 0;
+    numbers[0] = y->qparams.scale;
+    numbers[1] = (float)y->qparams.zero;
+    *to = (struct morsel_quantize_args){.x = (const float *)a->x.data + begin,
+                                        .y = (uint8_t *)y->data + begin,
+                                        .numbers = numbers,
+                                        .elements = end - begin,
+                                        .count = end - begin,
+                                        .sign_flip = y->qparams.sign_flip};
+    return 1;
+}

@@ -25,7 +25,10 @@ void morsel_float_matmul_avx2(const struct morsel_float_matmul_args *a, uint32_t
 }
 
 void morsel_unary_avx2(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
-    if (a->op == MORSEL_UNARY_QAFFINE) morsel_qaffine_avx2(a, begin, end);
+    struct morsel_quantize_args quantize;
+    float numbers[2];
+    if (morsel_is_quantize(a, begin, end, numbers, &quantize)) morsel_quantize_avx2(&quantize, 0, 1);
+    else if (a->op == MORSEL_UNARY_QAFFINE) morsel_qaffine_avx2(a, begin, end);
     else eight_unary(a, begin, end);
 }
 
