@@ -17,7 +17,11 @@ MORSEL_INLINE void pack_quad(uint8_t *to, const uint8_t *const *rows, uint8_t fl
 }
 
 static inline void sum_quad(int32_t *sum, const int8_t *w) {
-    for (uint32_t c = 0; c < 16; c++) sum[c] += w[4 * c] + w[4 * c + 1] + w[4 * c + 2] + w[4 * c + 3];
+    for (int i = 0; i < 2; i++, sum += 8, w += 32) {
+        const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_loadu_si256((const __m256i *)(const void *)w));
+        const __m256i four = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+        _mm256_storeu_si256((__m256i *)(void *)sum, _mm256_add_epi32(four, _mm256_loadu_si256((const __m256i *)(const void *)sum)));
+    }
 }
 
 #define sum_bytes morsel_sum_bytes_avx2
