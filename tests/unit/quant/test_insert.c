@@ -221,6 +221,33 @@ static void sums_before_norms_are_float(void **state) {
     onnx_free(g);
 }
 
+/* A sum of two values in front of a Softmax that runs in float, as a mask made of inputs is added to scores: no bytes between. Large, as
+ * the small end of a network runs in float. */
+static void sums_before_softmax_are_float(void **state) {
+    (void)state;
+    for (int64_t width = 8; width <= 32; width += 24) { /* over eight a Softmax takes and gives bytes */
+        struct building b = begin("1,4096,4");
+        constant(&b, "w", 2, (const int64_t[]){4, width}, wave);
+        constant(&b, "u", 2, (const int64_t[]){4, width}, wave);
+        constant(&b, "v", 2, (const int64_t[]){width, 4}, wave);
+        node(&b, "MatMul", "x w", "a", "");
+        node(&b, "MatMul", "x u", "c", "");
+        node(&b, "Add", "a c", "s", "");
+        node(&b, "Softmax", "s", "p", "axis:2");
+        node(&b, "MatMul", "p v", "y", "");
+        struct onnx_graph *g = built(&b, 13);
+        struct scheme *scheme = place(g, &(struct scheme_options){0});
+        check_quantized(scheme, "x p", true);
+        check_quantized(scheme, "a c s", width == 8);
+        range(scheme);
+        struct made m;
+        make(&m, scheme);
+        assert_int_equal(steps_of(m.net, MORSEL_STEP_UNARY), width == 32); /* makes bytes of shares */
+        made_free(&m);
+        onnx_free(g);
+    }
+}
+
 /* Boxes and scores in one Concat at the end of a network: each keeps a scale of its own, however large they are. */
 static void heads_keep_scales_of_their_own(void **state) {
     (void)state;
@@ -440,13 +467,21 @@ static void bytes_keep_their_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_are_placed_and_share_scales), cmocka_unit_test(excluded_layers_stay_in_float),
-        cmocka_unit_test(an_inserted_graph_lowers),          cmocka_unit_test(norms_run_in_float_between_bytes),
-        cmocka_unit_test(sums_before_norms_are_float),       cmocka_unit_test(heads_keep_scales_of_their_own),
-        cmocka_unit_test(an_excluded_layer_is_named),        cmocka_unit_test(products_are_quantized_behind_their_sum),
-        cmocka_unit_test(softmax_in_bytes_where_it_fits),    cmocka_unit_test(a_chain_ends_at_an_output),
-        cmocka_unit_test(a_chain_ends_where_another_reads),  cmocka_unit_test(zero_is_a_byte_of_every_scale),
-        cmocka_unit_test(layers_get_their_scales),           cmocka_unit_test(forms_of_a_layer_are_read),
+        cmocka_unit_test(pairs_are_placed_and_share_scales),
+        cmocka_unit_test(excluded_layers_stay_in_float),
+        cmocka_unit_test(an_inserted_graph_lowers),
+        cmocka_unit_test(norms_run_in_float_between_bytes),
+        cmocka_unit_test(sums_before_norms_are_float),
+        cmocka_unit_test(sums_before_softmax_are_float),
+        cmocka_unit_test(heads_keep_scales_of_their_own),
+        cmocka_unit_test(an_excluded_layer_is_named),
+        cmocka_unit_test(products_are_quantized_behind_their_sum),
+        cmocka_unit_test(softmax_in_bytes_where_it_fits),
+        cmocka_unit_test(a_chain_ends_at_an_output),
+        cmocka_unit_test(a_chain_ends_where_another_reads),
+        cmocka_unit_test(zero_is_a_byte_of_every_scale),
+        cmocka_unit_test(layers_get_their_scales),
+        cmocka_unit_test(forms_of_a_layer_are_read),
         cmocka_unit_test(bytes_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

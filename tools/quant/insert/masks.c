@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attention masks: constants of 0 and of numbers far below all others, which are added to what a Softmax reads. One scale for both would
- * leave nothing of the scores: the sum and the Softmax run in float.
+ * Attention masks: 0 and numbers far below all others, which are added to what a Softmax reads. One scale for both would leave nothing of
+ * the scores: the sum and the Softmax run in float. A mask that is no constant comes of the network's inputs; where the Softmax runs in
+ * float all the same, a sum of two values does, too: the product in front gives floats at no cost.
  */
 #include "tools/quant/insert/place.h"
 
@@ -32,13 +33,17 @@ bool place_masks_sum(const struct onnx_node *node) {
     return is_mask(onnx_input_constant(node, 0)) || is_mask(onnx_input_constant(node, 1));
 }
 
+static bool is_sum_of_values(const struct onnx_node *node) {
+    return !strcmp(node->op, "Add") && !*node->domain && !onnx_input_constant(node, 0) && !onnx_input_constant(node, 1);
+}
+
 void place_masks(struct scheme *scheme) {
     const struct onnx_graph *g = scheme->graph;
     for (size_t n = 0; n < g->node_count; n++) {
-        if (g->nodes[n]->folded || !place_masks_sum(g->nodes[n])) continue;
-        struct onnx_node *const *readers = scheme_readers(scheme, g->nodes[n]->outputs[0]);
-        if (!readers[0] || readers[1] || strcmp(readers[0]->op, "Softmax")) continue;
-        scheme->nodes[n].role = SCHEME_FLOAT;
-        scheme->nodes[scheme_node_index(scheme, readers[0])].role = SCHEME_FLOAT;
+        struct onnx_node *const *readers = g->nodes[n]->folded ? NULL : scheme_readers(scheme, g->nodes[n]->outputs[0]);
+        if (!readers || !readers[0] || readers[1] || strcmp(readers[0]->op, "Softmax")) continue;
+        enum scheme_role *softmax = &scheme->nodes[scheme_node_index(scheme, readers[0])].role;
+        if (!place_masks_sum(g->nodes[n]) && !(*softmax == SCHEME_FLOAT && is_sum_of_values(g->nodes[n]))) continue;
+        scheme->nodes[n].role = *softmax = SCHEME_FLOAT;
     }
 }
