@@ -4,9 +4,9 @@
 
     speed.py FOLDER [--tokens N...] [--rounds N] [--growth] [--peers]       MORSEL is the tool, build/morsel where it is not set
 
-FOLDER has model.onnx and tokenizer.json. All peers get the same float network and quantize it their way; OpenVINO's is NNCF's static int8,
-calibrated on summaries of this machine's Debian packages. Peers run in turns, and the least of all rounds counts. Times are those of the
-CPU, whatever else the machine does; columns that say so have the clock's, which want a machine of their own.
+FOLDER has model.onnx and tokenizer.json. All peers get the same float network and quantize it their way. Ranges of static forms, OpenVINO's
+by NNCF and ours by `quantize --data`, come of summaries of this machine's Debian packages. Peers run in turns, and the least of all rounds
+counts. Times are those of the CPU, whatever else the machine does; columns that say so have the clock's, which want a machine of their own.
 """
 import argparse
 import json
@@ -52,8 +52,22 @@ def cpu(blob, seconds, *options):
     return (taken[1] - taken[0]) / (many - few) * 1e3
 
 
-def convert(source, blob, lengths):
-    return run("quantize", source, "--dynamic", "--dim", "sequence=" + ",".join(map(str, lengths)), "-o", blob, "--json")
+def convert(source, blob, lengths, ranges=("--dynamic",)):
+    return run("quantize", source, *ranges, "--dim", "sequence=" + ",".join(map(str, lengths)), "-o", blob, "--json")
+
+
+def summaries():
+    text = subprocess.run(["dpkg-query", "-W", "-f=${binary:Summary}\n"], capture_output=True, text=True, check=True).stdout
+    return sorted({line for line in text.splitlines() if len(line) > 15})[::7][:100]
+
+
+def static_ranges(folder, work):
+    """Options of quantize: those lines, tokenized as the package says."""
+    with open(f"{work}/rule.json", "w", encoding="utf-8") as file:
+        json.dump({"tokenizer": os.path.abspath(f"{folder}/tokenizer.json"), "pooling": "none"}, file)
+    with open(f"{work}/lines.txt", "w", encoding="utf-8") as file:
+        file.write("\n".join(summaries()) + "\n")
+    return "--data", f"{work}/lines.txt", "--text", f"{work}/rule.json", "--method", "minmax"
 
 
 def ids(tokens, seed=1):
@@ -108,9 +122,7 @@ class Runtimes:
         tokenizer = Tokenizer.from_file(f"{self.folder}/tokenizer.json")
         tokenizer.enable_truncation(tokens)
         tokenizer.enable_padding(length=tokens)
-        text = subprocess.run(["dpkg-query", "-W", "-f=${binary:Summary}\n"], capture_output=True, text=True, check=True).stdout
-        lines = sorted({line for line in text.splitlines() if len(line) > 15})[::7][:100]
-        samples = [tokenizer.encode(line) for line in lines]
+        samples = [tokenizer.encode(line) for line in summaries()]
         samples = [{"input_ids": np.array([s.ids]), "attention_mask": np.array([s.attention_mask]),
                     "token_type_ids": np.array([s.type_ids])} for s in samples]
         network = openvino.convert_model(self.files["ONNX Runtime, float"])
@@ -123,19 +135,22 @@ class Runtimes:
 
 
 def peers(folder, work, tokens, rounds, seconds):
-    blob = f"{work}/net.morsel"
-    convert(f"{folder}/model.onnx", blob, tokens)
+    blobs = {"Morsel, quantize --dynamic": f"{work}/net.morsel", "Morsel, static": f"{work}/static.morsel"}
     runtimes = Runtimes(folder, work)
-    print("| tokens | " + " | ".join(["Morsel, quantize --dynamic", *runtimes.files, "OpenVINO, NNCF's static int8"]) + " |  [ms, ratio to Morsel]")
+    convert(f"{folder}/model.onnx", blobs["Morsel, quantize --dynamic"], tokens)
+    convert(runtimes.files["ONNX Runtime, float"], blobs["Morsel, static"], tokens, static_ranges(folder, work))
+    print("| tokens | " + " | ".join([*blobs, *runtimes.files, "OpenVINO, NNCF's static int8"]) + " |  [ms, ratio to the first]")
     for number, n in enumerate(sorted(tokens, reverse=True)):  # variants stand from the largest on
         calls = dict(runtimes.sessions(n))
         best = {}
         for _ in range(rounds):
-            ours = cpu(blob, seconds, *(["--variant", str(number)] if len(tokens) > 1 else []))
-            best["Morsel"] = min(best.get("Morsel", ours), ours)
+            for name, blob in blobs.items():
+                ours = cpu(blob, seconds, *(["--variant", str(number)] if len(tokens) > 1 else []))
+                best[name] = min(best.get(name, ours), ours)
             for name, call in calls.items():
                 best[name] = min(best.get(name, float("inf")), cpu_of(call, seconds))
-        print(f"| {n} | " + " | ".join(f"{ms:.2f} ({ms / best['Morsel']:.2f})" for ms in best.values()) + " |", flush=True)
+        first = next(iter(best.values()))
+        print(f"| {n} | " + " | ".join(f"{ms:.2f} ({ms / first:.2f})" for ms in best.values()) + " |", flush=True)
 
 
 def growth(folder, work, seconds):
