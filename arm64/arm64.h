@@ -59,18 +59,21 @@ void morsel_start_zeros(const struct morsel_tile *t, const int32_t *below, uint3
 /* Of n bytes in the signed domain, a multiple of 4. */
 int32_t morsel_sum_signed(const uint8_t *x, uint32_t n);
 
-/* A tile's raw sums as floats, from element `first` on; `channel` is the tile's first. lines: scale and zero point of each pixel, or NULL;
- * sums then begin with a zero point of 128. Weights with zero points are `taps` a sum. */
+/* A tile's raw sums as floats, from element `first` on; `channel` is the tile's first. lines: scale and zero point of each pixel; sums
+ * begin with a zero point of 128. Weights with zero points are `taps` a sum. */
 void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, uint32_t channel, size_t first,
                               const float *lines, int32_t taps);
 
 /* Convolutions in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
                        struct morsel_pairs *room);
-/* The same for matrix products. Of short rows, which they always take, none goes to plain C and its frames. */
+/* The same for matrix products. Of short rows, which they always take, none goes to plain C and its frames; rows of results are `step`
+ * elements apart. */
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room);
-int morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room);
-morsel_fc_fn morsel_fc_short_neon, morsel_fc_short_dotprod, morsel_fc_short_i8mm;
+int morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t step, morsel_tile_fn *tile, struct morsel_pairs *room);
+int morsel_fc_short_neon(const struct morsel_fc_args *a, uint32_t step);
+int morsel_fc_short_dotprod(const struct morsel_fc_args *a, uint32_t step);
+int morsel_fc_short_i8mm(const struct morsel_fc_args *a, uint32_t step);
 
 morsel_conv_fn morsel_conv_rows_i8mm;
 morsel_fc_fn morsel_fc_blocks_i8mm;

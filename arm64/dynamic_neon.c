@@ -94,8 +94,8 @@ void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct mor
     for (uint32_t p = 0; p < t->pixels; p++) {
         const float *line = lines + 2 * (size_t)p;
         y[p] = (float *)a->y.data + first + (size_t)p * a->window.out_c;
-        scale[p] = lines ? line[0] : 1;
-        shift[p] = lines ? 128 - morsel_found_zero(line) : 0;
+        scale[p] = line[0];
+        shift[p] = 128 - morsel_found_zero(line);
     }
     for (uint32_t i = 0; i < t->channels; i += 4, channel += 4) {
         const uint32_t n = t->channels - i;

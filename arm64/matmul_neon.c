@@ -13,24 +13,15 @@ static inline void sum_quad(int32_t *sum, const int8_t *w) {
     for (uint32_t c = 0; c < 16; c += 4) vst1q_s32(sum + c, vpadalq_s16(vld1q_s32(sum + c), vpaddlq_s8(vld1q_s8(w + 4 * c))));
 }
 
-static uint32_t sum_bytes(const uint8_t *x, uint32_t n, uint8_t flip) {
-    uint32x4_t sums = vdupq_n_u32(0);
-    uint32_t i = 0, sum = 0;
-    for (; n - i >= 16; i += 16) sums = vpadalq_u16(sums, vpaddlq_u8(veorq_u8(vld1q_u8(x + i), vdupq_n_u8(flip))));
-    for (; i < n; i++) sum += x[i] ^ flip;
-    return sum + vaddvq_u32(sums);
-}
-
-#define FC_TAKES_ZERO 0
-
 #include "../kernels/matmul_packed.h"
 
 const char *morsel_matmul_refusal_neon(const void *args) {
     return packed_refusal(args);
 }
 
-static __attribute__((noinline)) void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, morsel_fc_fn *fc) {
-    const struct packed_by by = {fc, NULL};
+static __attribute__((noinline)) void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end,
+                                               packed_in_place *in_place) {
+    const struct packed_by by = {NULL, in_place};
     if (packs(a, begin, end)) matmul_packed(a, begin, end, &by);
     else morsel_matmul_rows_c(a, begin, end);
 }

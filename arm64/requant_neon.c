@@ -52,8 +52,59 @@ void morsel_span_prepare(struct morsel_span *span, const struct morsel_channels 
     for (uint32_t b = 0; b < blocks; b++) fill_block(span, b * 16, c, first + b * 16, 128 - x->qparams.zero, begin);
 }
 
+struct limits {
+    float32x4_t low, high;
+    int32x4_t add; /* to whole numbers: `x ^ 0x80` and `x + 0x80` end in the same byte, so that this and the zero point are one number */
+};
+
+static inline struct limits limits_of(const struct morsel_output *y) {
+    const struct morsel_qparams *q = &y->qparams;
+    struct limits l = {
+        vdupq_n_f32(q->is_float ? y->float_min : (float)(y->out_min - q->zero)),
+        vdupq_n_f32(q->is_float ? y->float_max : (float)(y->out_max - q->zero)),
+        vdupq_n_s32(q->zero + (int32_t)q->sign_flip),
+    };
+    return l;
+}
+
+static inline float32x4_t scaled(const struct morsel_channels *c, const int32_t *sums, uint32_t channel) {
+    return vmulq_f32(vcvtq_f32_s32(vld1q_s32(sums)), vld1q_f32(c->multiplier + channel));
+}
+
+/* Comparisons as plain C has them. */
+static inline float32x4_t limited(float32x4_t v, const struct limits *l) {
+    v = vbslq_f32(vcltq_f32(v, l->low), l->low, v);
+    return vbslq_f32(vcgtq_f32(v, l->high), l->high, v);
+}
+
+static inline int16x8_t whole(float32x4_t a, float32x4_t b, int32x4_t add) {
+    return vcombine_s16(vmovn_s32(vaddq_s32(vcvtnq_s32_f32(a), add)), vmovn_s32(vaddq_s32(vcvtnq_s32_f32(b), add)));
+}
+
+static void store_floats(float *to, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d, uint32_t n) {
+    const float32x4x4_t v = {{a, b, c, d}};
+    if (n == 16) vst1q_f32_x4(to, v);
+    else memcpy(to, &v, n * sizeof *to);
+}
+
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,
                       size_t first) {
-    for (uint32_t i = 0; i < n; i++)
-        morsel_store_sum(y, first + i, sums[i], c->multiplier[channel + i], c->float_bias ? &c->float_bias[channel + i] : NULL);
+    const struct limits l = limits_of(y);
+    for (uint32_t now; n; n -= now, sums += 16, channel += 16, first += now) {
+        float32x4_t v0 = scaled(c, sums, channel), v1 = scaled(c, sums + 4, channel + 4);
+        float32x4_t v2 = scaled(c, sums + 8, channel + 8), v3 = scaled(c, sums + 12, channel + 12);
+        if (c->float_bias) {
+            const float *bias = c->float_bias + channel;
+            v0 = vaddq_f32(v0, vld1q_f32(bias)), v1 = vaddq_f32(v1, vld1q_f32(bias + 4));
+            v2 = vaddq_f32(v2, vld1q_f32(bias + 8)), v3 = vaddq_f32(v3, vld1q_f32(bias + 12));
+        }
+        v0 = limited(v0, &l), v1 = limited(v1, &l), v2 = limited(v2, &l), v3 = limited(v3, &l);
+        now = n < 16 ? n : 16;
+        if (y->qparams.is_float) {
+            store_floats((float *)y->data + first, v0, v1, v2, v3, now);
+            continue;
+        }
+        const int8x8_t a = vmovn_s16(whole(v0, v1, l.add)), b = vmovn_s16(whole(v2, v3, l.add));
+        morsel_store_part((uint8_t *)y->data + first, vcombine_s8(a, b), now);
+    }
 }

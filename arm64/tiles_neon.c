@@ -57,8 +57,8 @@ static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32
 }
 
 static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_t channel, size_t first, uint32_t pixel) {
-    if (w->a->y.qparams.is_float) {
-        morsel_store_tile_floats(w->a, t, channel, first, w->lines ? w->lines + 2 * (size_t)pixel : NULL, (int32_t)w->k);
+    if (w->lines) {
+        morsel_store_tile_floats(w->a, t, channel, first, w->lines + 2 * (size_t)pixel, (int32_t)w->k);
         return;
     }
     for (uint32_t p = 0; p < t->pixels; p++)
@@ -372,24 +372,32 @@ static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_
         window->in_w = window->out_w * window->kernel_w;
         window->in_row = window->out_w * a->inputs;
         w->outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
-        for (uint32_t c = block * 16; c < w->outs; c += w->most) run_span(w, 0, c, window->out_w, (size_t)row * a->outputs, tile);
+        for (uint32_t c = block * 16; c < w->outs; c += w->most) run_span(w, 0, c, window->out_w, (size_t)row * window->out_c, tile);
         if (!rows) begin += stop - block;
     }
 }
 
-int morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room) {
+/* Rows of y are `step` elements apart. */
+static int fc_tiles(const struct morsel_fc_args *a, uint32_t step, uint32_t begin, uint32_t end, morsel_tile_fn *tile,
+                    struct morsel_pairs *room) {
     struct morsel_conv_args conv;
     struct walk w;
     as_conv(&conv, a);
+    conv.window.out_c = step;
     if (room) split_depth(&conv, room->bytes);
     if (a->lines) conv.x.qparams.zero = 128; /* zero points come with the results */
     w.a = &conv;
     w.room = room;
     if (!plan(&w)) return 0;
+    w.outs = a->outputs;
     walk_blocks(&w, &conv.window, a, begin, end, tile);
     return 1;
 }
 
+int morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t step, morsel_tile_fn *tile, struct morsel_pairs *room) {
+    return fc_tiles(a, step, 0, a->rows * a->blocks, tile, room);
+}
+
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room) {
-    if (!morsel_fc_short_tiles(a, begin, end, tile, room)) morsel_fc_blocks_c(a, begin, end);
+    if (!fc_tiles(a, a->outputs, begin, end, tile, room)) morsel_fc_blocks_c(a, begin, end);
 }

@@ -5,9 +5,6 @@
  *
  *     pack_quad(to, rows, flip)    to[c][k] = rows[k][c] ^ flip, 16 x 4
  *     sum_quad(sum, w)             sum[c] += the four of w[c]
- *     sum_bytes(x, n, flip)        of x[i] ^ flip
- *     FC_TAKES_ZERO                whether the kernel takes weights with a zero point. If not, and there is one, it gives sums as floats:
- *                                  of 512 products of 255 * 128, they are exact. What the zero point adds is then a number for each row.
  */
 #ifndef MORSEL_MATMUL_PACKED_H
 #define MORSEL_MATMUL_PACKED_H
@@ -32,26 +29,27 @@ static const struct packed_size packed_sizes[] = {{PACKED_BYTES, 512, 8},
                                                   {2048, 64, 1},
                                                   {PACKED_STACK, PACKED_STACK_RESULTS, PACKED_STACK_BLOCKS}};
 
-_Static_assert(255 * 128 * (PACKED_BYTES / 16) < 1 << 24, "exact in float");
+/* Of packed weights, rows of results `step` elements apart. 0: that cannot be done. */
+typedef int packed_in_place(const struct morsel_fc_args *args, uint32_t step);
 
-/* Products with packed weights. `in_place`, if there is one, stores rows of results `step` elements apart, and says whether it could. */
+/* Products with packed weights. */
 struct packed_by {
-    morsel_fc_fn *fc;
-    int (*in_place)(const struct morsel_fc_args *args, uint32_t step);
+    morsel_fc_fn *fc; /* where in_place() may refuse, else NULL */
+    packed_in_place *in_place;
 };
 
 /* Blocks of sixteen columns, and their constants. */
 struct packed {
     int8_t *weights;
     uint8_t *results;
-    int32_t *bias, *sum, *zero; /* `zero`: where the kernel takes it */
+    int32_t *bias, *sum, *zero;
     float *multiplier;
     uint32_t bytes, most_results, blocks;
     struct morsel_room room; /* what is left of it */
 };
 
 /* Their memory: bytes of weights, results, and constants of each column. */
-#define PACKED_MEMORY(bytes, results, blocks) ((bytes) + (results)*4 + (blocks)*16 * (FC_TAKES_ZERO ? 4 : 3) * 4)
+#define PACKED_MEMORY(bytes, results, blocks) ((bytes) + (results)*4 + (blocks)*16 * 4 * 4)
 
 static uint32_t packed_memory(const struct packed_size *s) {
     return PACKED_MEMORY(s->bytes, s->results, s->blocks);
@@ -69,7 +67,7 @@ static void packed_in(struct packed *p, uint8_t *memory, const struct packed_siz
     p->bias = (int32_t *)(void *)(p->results + 4 * s->results);
     p->sum = p->bias + 16 * s->blocks;
     p->multiplier = (float *)(void *)(p->sum + 16 * s->blocks);
-    p->zero = FC_TAKES_ZERO ? (int32_t *)(void *)(p->multiplier + 16 * s->blocks) : NULL;
+    p->zero = (int32_t *)(void *)(p->multiplier + 16 * s->blocks);
     p->bytes = s->bytes;
     p->most_results = s->results;
     p->blocks = s->blocks;
@@ -94,29 +92,6 @@ static __attribute__((noinline)) void pack_block(int8_t *to, int32_t *sum, const
     }
 }
 
-/* Whether sums are asked for, by multipliers of 1, and all else is done here. */
-static int is_apart(int32_t zero) {
-    return zero && !FC_TAKES_ZERO;
-}
-
-/* A row's sums, which lack what the zero point adds: -zero * the sum of the row's integers. */
-static __attribute__((noinline)) void store_apart(const struct morsel_matmul_args *a, const struct packed *p, const uint8_t *x,
-                                                  const float *sums, uint32_t outputs, int32_t zero, uint8_t *to) {
-    float multiplier[16];
-    const struct morsel_channels constants = {.bias = p->bias, .multiplier = multiplier};
-    const int32_t row = (int32_t)sum_bytes(x, a->inner, (uint8_t)a->a.qparams.sign_flip) - (int32_t)a->inner * a->a.qparams.zero;
-    struct morsel_output y = a->y;
-    y.data = to;
-    for (uint32_t o = 0; o < 16; o++) multiplier[o] = a->multiplier;
-    for (uint32_t c = 0; c < outputs; c += 16) {
-        uint32_t whole[16], n = outputs - c < 16 ? outputs - c : 16;
-        float some[16] = {0};
-        memcpy(some, sums + c, n * sizeof *some);
-        for (uint32_t o = 0; o < 16; o++) whole[o] = (uint32_t)((int32_t)some[o] - zero * row);
-        morsel_store_sums(&y, c, n, whole, &constants, 0);
-    }
-}
-
 /* Rows row .. row + n of y, whose first byte or float is at y, with the blocks that are packed: in place, or by pieces that are copied. */
 static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, const uint8_t *x, uint8_t *y, uint32_t n, uint32_t outputs,
                         uint32_t blocks, int32_t zero, const struct packed_by *by) {
@@ -126,25 +101,13 @@ static void packed_rows(const struct morsel_matmul_args *a, struct packed *p, co
         (struct morsel_channels){.bias = p->bias, .multiplier = p->multiplier, .weight_sum = p->sum, .weight_zero = zero ? p->zero : NULL};
     args.x.data = x, args.y.data = y, args.rows = n;
     args.room = p->room;
-    if (by->in_place && by->in_place(&args, a->columns)) return;
+    if (by->in_place(&args, a->columns) || !by->fc) return;
     args.y.data = p->results;
-    const int apart = is_apart(zero);
-    if (apart) {
-        args.channels.weight_zero = NULL;
-        args.y.qparams = (struct morsel_qparams){1, 0, 0, 1, 0};
-        args.y.float_min = -FLT_MAX, args.y.float_max = FLT_MAX;
-    }
     for (uint32_t now; n; n -= now, x += (size_t)now * a->inner) {
         now = n < most ? n : most;
         args.x.data = x;
         args.rows = now;
         by->fc(&args, 0, now * blocks);
-        if (apart) {
-            for (uint32_t i = 0; i < now; i++, y += (size_t)a->columns * size)
-                store_apart(a, p, x + (size_t)i * a->inner, (const float *)(const void *)p->results + (size_t)i * outputs, outputs, zero,
-                            y);
-            continue;
-        }
         for (uint32_t i = 0; i < now; i++, y += (size_t)a->columns * size)
             memcpy(y, p->results + (size_t)i * outputs * size, (size_t)outputs * size);
     }
@@ -162,7 +125,7 @@ static void packed_batch(const struct morsel_matmul_args *a, struct packed *p, c
         for (uint32_t i = 0; i < blocks; i++) {
             uint32_t c = first + i * 16, left = a->columns - c;
             pack_block(p->weights + (size_t)i * block_bytes, p->sum + 16 * i, b + c, a->inner, a->columns, left < 16 ? left : 16, flip,
-                       FC_TAKES_ZERO ? (int8_t)zero : 0);
+                       (int8_t)zero);
         }
         packed_rows(a, p, x, y + (size_t)first * morsel_element_bytes(&a->y.qparams), n, outputs, blocks, zero, by);
     }
@@ -187,8 +150,8 @@ static void matmul_packed(const struct morsel_matmul_args *a, uint32_t begin, ui
     const int32_t zero = a->b.qparams.zero - 128;
     for (uint32_t c = 0; c < p.blocks * 16; c++) {
         p.bias[c] = 0;
-        p.multiplier[c] = is_apart(zero) ? 1 : a->multiplier;
-        if (FC_TAKES_ZERO) p.zero[c] = zero;
+        p.multiplier[c] = a->multiplier;
+        p.zero[c] = zero;
     }
     for (uint32_t n; begin < end; begin += n) {
         uint32_t batch = begin / a->rows, row = begin % a->rows;

@@ -24,9 +24,6 @@ static inline void sum_quad(int32_t *sum, const int8_t *w) {
     }
 }
 
-#define sum_bytes morsel_sum_bytes_avx2
-#define FC_TAKES_ZERO 1
-
 #include "../kernels/matmul_packed.h"
 
 const char *morsel_matmul_refusal_avx2(const void *args) {
