@@ -166,7 +166,8 @@ struct tail {
     struct quantization q;
     int32_t out_min, out_max; /* q8 */
     float float_min, float_max;
-    const struct onnx_tensor *bias; /* an Add of a constant vector along the last axis, where `want_bias` */
+    const struct onnx_tensor *bias;      /* an Add of a constant vector along the last axis, where TAIL_BIAS asks for it */
+    const struct onnx_value *whole_bias; /* TAIL_WHOLE_BIAS: that one, behind a DequantizeLinear */
 };
 /* Follows readers while there is one: Relu, Clip, QuantizeLinear, integer Clip. Absorbed nodes are marked done. */
 enum tail_wish {
@@ -177,7 +178,8 @@ enum tail_wish {
     TAIL_NO_INTEGER_CLIP = 16, /* takes none behind the QuantizeLinear */
     TAIL_ONLY_DROPPED = 32,    /* takes a Relu or Clip only where ONNX Runtime drops it: all that it bounds is clipped behind it anyway */
     TAIL_FLOAT = 64,           /* stays float, whatever follows */
-    TAIL_CHANNEL_BIAS = 128    /* TAIL_BIAS along axis 1 */
+    TAIL_CHANNEL_BIAS = 128,   /* TAIL_BIAS along axis 1 */
+    TAIL_WHOLE_BIAS = 256      /* takes an Add of a constant vector of int32 behind a DequantizeLinear */
 };
 struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned wishes);
 /* PyTorch's seven-bit activations, QuantizeLinear and then Clip of the integers: takes the Clip into a tail that is quantized. */

@@ -216,11 +216,10 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
     if (!scales_fit(l, node, b, false) || !product_geometry(l, node, b->quantized, false, &w)) return false;
     const struct onnx_node *add = only_reader(node->outputs[0]); /* ONNX Runtime makes a Gemm of both, where there are two dimensions */
     bool round = a->view.rank == 2 && add && leads_to_quantize(add->outputs[0]);
-    struct tail tail = tail_follow(l, node->outputs[0], TAIL_BIAS);
+    struct tail tail = tail_follow(l, node->outputs[0], TAIL_BIAS | TAIL_WHOLE_BIAS);
     if (!read_weights(l, node, b->quantized, b->scales, b->zeros, true, &w)) return false;
-    if (!tail.bias) return read_bias(l, node, NULL, &w) && add_fc(l, node, a, &w, &tail, 1);
-    struct onnx_value bias = {.constant = tail.bias, .lowered = va->lowered};
-    return read_any_bias(l, node, &bias, 1, round, a->scale, &tail, &w) && add_fc(l, node, a, &w, &tail, 1);
+    const struct onnx_value plain = {.constant = tail.bias, .lowered = va->lowered}, *bias = tail.bias ? &plain : tail.whole_bias;
+    return read_any_bias(l, node, bias, 1, round, a->scale, &tail, &w) && add_fc(l, node, a, &w, &tail, 1);
 }
 
 bool lower_gemm(struct lowering *l, struct onnx_node *node) {

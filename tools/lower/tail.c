@@ -122,7 +122,18 @@ static const struct onnx_tensor *added_vector(const struct onnx_node *node, cons
     return (int64_t)c->count == to->shape.dims[rank - 1] && c->shape.dims[c->shape.rank - 1] == to->shape.dims[rank - 1] ? c : NULL;
 }
 
-/* The same along the channels, axis 1: a vector with a dimension of 1 for each behind it. */
+/* The same of int32 behind a DequantizeLinear, as `quantize` writes a bias. The pair may stand behind the product. */
+static const struct onnx_value *added_whole(struct lowering *l, const struct onnx_node *node, const struct onnx_value *to) {
+    if (!node_is(node, "Add") || node->domain[0] || to->shape.rank < 1) return NULL;
+    const struct onnx_value *other = node->inputs[node->inputs[0] == to ? 1 : 0];
+    struct onnx_node *dequantize = other->producer;
+    const struct onnx_tensor *c = node_is(dequantize, "DequantizeLinear") ? onnx_input_constant(dequantize, 0) : NULL;
+    if (!c || c->type != ONNX_INT32 || c->shape.rank != 1 || c->shape.dims[0] != to->shape.dims[to->shape.rank - 1]) return NULL;
+    if (!meaning_of(l, other)) dequantize->done = lower_dequantize(l, dequantize);
+    return meaning_of(l, other) ? other : NULL;
+}
+
+/* A float vector along the channels, axis 1, with a dimension of 1 for each behind it. */
 static const struct onnx_tensor *added_by_channel(const struct onnx_node *node, const struct onnx_value *to) {
     if (!node_is(node, "Add") || node->domain[0]) return NULL;
     const struct onnx_value *other = node->inputs[node->inputs[0] == to ? 1 : 0];
@@ -163,7 +174,8 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
     int count = 0;
     if (node && (wishes & TAIL_BIAS)) tail.bias = added_vector(node, value);
     if (node && (wishes & TAIL_CHANNEL_BIAS)) tail.bias = added_by_channel(node, value);
-    if (tail.bias) {
+    if (node && !tail.bias && (wishes & TAIL_WHOLE_BIAS)) tail.whole_bias = added_whole(l, node, value);
+    if (tail.bias || tail.whole_bias) {
         bias = node;
         tail.value = node->outputs[0];
         node = only_reader(tail.value);

@@ -345,8 +345,16 @@ static void an_excluded_layer_is_named(void **state) {
     onnx_free(g);
 }
 
+static int float_biases(const struct net *net) {
+    int count = 0;
+    for (uint32_t i = 0; i < net->step_count; i++)
+        for (uint32_t c = 0; net->steps[i]->kind == MORSEL_STEP_FC && c < net->steps[i]->constant_count; c++)
+            count += net->steps[i]->constants[c].field == offsetof(struct morsel_blob_fc, sums.float_bias);
+    return count;
+}
+
 /* Products of two activations, one of them of a MatMul that had no bias and got one: what comes out of the sum is quantized, not the
- * product in front of it. */
+ * product in front of it. The bias is a number of steps of its sums. */
 static void products_are_quantized_behind_their_sum(void **state) {
     (void)state;
     struct building b = begin("1,6,8");
@@ -365,6 +373,7 @@ static void products_are_quantized_behind_their_sum(void **state) {
     assert_true(sum && !strcmp(sum->producer->op, "Add"));
     assert_string_equal(onnx_find(m.graph, "q_quantized")->producer->inputs[0]->name, "q");
     assert_int_equal(steps_of(m.net, MORSEL_STEP_FC), 2);
+    assert_int_equal(float_biases(m.net), 0);
     made_free(&m);
     onnx_free(g);
 }

@@ -122,11 +122,10 @@ static bool any_bias(const struct scheme_layer *layer) {
     return any;
 }
 
-/* A MatMul adds its bias as a float vector behind it; one that had none may have got one (from a correction). */
+/* A MatMul adds its bias behind it; one that had none may have got one (from a correction). */
 static void add_behind(struct inserting *in, struct onnx_node *node, const struct scheme_layer *layer) {
     struct onnx_value *y = node->outputs[0];
-    const struct onnx_shape each = vector(layer->outputs);
-    struct onnx_value *bias = float_constant(in, onnx_text(in->graph, "%s_bias", node->name), &each, layer->bias, layer->outputs);
+    struct onnx_value *bias = layer_bias(in, layer, onnx_text(in->graph, "%s_bias", node->name));
     if (layer->add) {
         struct onnx_node *add = in->nodes[scheme_node_index(in->scheme, layer->add)];
         edit_set_input(in->graph, add, add->inputs[0] == y ? 1 : 0, bias);
