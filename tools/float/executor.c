@@ -216,6 +216,8 @@ static bool run_known(struct preparation *p) {
     if (step->run) step->run(step->plan, &(struct call){in, out, scratch, &why});
     else executor->slots[step->outputs[0]].known = in[0];
     free(scratch);
+    for (int i = 0; i < step->output_count && why; i++)
+        if (step->outputs[i] != NO_SLOT) executor->slots[step->outputs[i]].kind = SLOT_UNSEEN;
     return why ? cannot(p, "%s", why) : true;
 }
 
@@ -313,10 +315,9 @@ static void add_nodes(struct executor *executor, const struct onnx_graph *graph,
     }
 }
 
-static struct executor *open_checked(const struct onnx_graph *graph, size_t room, struct onnx_report *report, struct failure *failure) {
+static struct executor *open_nodes(const struct onnx_graph *graph, size_t room, struct onnx_report *report) {
     struct executor *executor = must_calloc(1, sizeof *executor);
     executor->room = room;
-    size_t refused = report->refusal_count;
     make_slots(executor, graph);
     executor->input_count = graph->input_count;
     executor->output_count = graph->output_count;
@@ -324,6 +325,24 @@ static struct executor *open_checked(const struct onnx_graph *graph, size_t room
     executor->outputs = slots_of(executor, graph->outputs, graph->output_count);
     add_inputs(executor, graph);
     add_nodes(executor, graph, report);
+    return executor;
+}
+
+struct executor *executor_open_known(const struct onnx_graph *graph) {
+    struct onnx_report report = {0};
+    struct executor *executor = open_nodes(graph, room_of(graph), &report);
+    onnx_report_free(&report);
+    return executor;
+}
+
+const float *executor_known(const struct executor *executor, const struct onnx_value *value) {
+    const size_t at = find_slot(executor, value);
+    return at == NO_SLOT || executor->slots[at].kind != SLOT_KNOWN ? NULL : executor->slots[at].known;
+}
+
+static struct executor *open_checked(const struct onnx_graph *graph, size_t room, struct onnx_report *report, struct failure *failure) {
+    const size_t refused = report->refusal_count;
+    struct executor *executor = open_nodes(graph, room, report);
     bool good = report->refusal_count == refused;
     if (!good) failure_set(failure, STATUS_INPUT, "nodes cannot run");
     for (size_t i = 0; i < executor->output_count && good; i++) {

@@ -25,6 +25,10 @@ void executor_close(struct executor *executor); /* NULL is legal */
 /* The same question alone: a refusal for every node that cannot run. True: there is none. */
 bool executor_check(const struct onnx_graph *graph, struct onnx_report *report);
 
+/* Constants of an inferred graph that onnx_infer() leaves to whoever runs it, as the softmax or the resized picture of a constant, are
+ * computed here. True: there are more constants than before. Behind edit_clean(), onnx_infer() says what shapes follow from them. */
+bool executor_fold(struct onnx_graph *graph);
+
 struct executor_run; /* the memory of one thread: values live from their node to their last reader */
 struct executor_run *executor_run_open(const struct executor *executor, struct failure *failure);
 void executor_run_close(struct executor_run *run); /* NULL is legal */

@@ -46,6 +46,11 @@ struct executor {
 /* executor_open() with so much room, whatever the file holds. */
 struct executor *executor_open_within(const struct onnx_graph *graph, size_t room, struct failure *failure);
 
+/* Never NULL, and not to be run: nodes that cannot run are passed over, and what depends on constants alone is computed. */
+struct executor *executor_open_known(const struct onnx_graph *graph);
+/* NULL: it is not computed yet. */
+const float *executor_known(const struct executor *executor, const struct onnx_value *value);
+
 /* Gives every value of the steps its place in the workspace. False: there is no memory to plan in. */
 void plan_memory(struct executor *executor);
 

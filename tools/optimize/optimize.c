@@ -39,10 +39,11 @@ static void refuse_outgrown(const struct onnx_graph *g, struct onnx_report *repo
                     MOST_ADDED);
 }
 
-/* The nodes whose results onnx_infer() computed: nothing is left of them. */
+/* The nodes whose results are computed: nothing is left of them. */
 static int pass_constants(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; i < g->node_count; i++) changes += g->nodes[i]->folded;
+    edit_settle(g);
+    for (size_t i = 0; i < g->node_count; i++) changes += g->nodes[i]->folded || graph_fold(g, g->nodes[i]);
     edit_clean(g);
     return changes;
 }
@@ -111,7 +112,9 @@ void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int fused = pass_fused(g) + pass_moved(g), masks = 0;
     for (int changes = 1; changes && one_more(&rounds, g); masks += changes)
         changes = pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
-    if (fused + masks + pass_matrices(g) + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
+    int made = pass_matrices(g); /* of constants, constants */
+    for (int changes = made; changes; made += changes) changes = pass_constants(g);
+    if (fused + masks + made + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
     edit_settle(g);
     refuse_outgrown(g, report);
 }

@@ -16,6 +16,18 @@ bool graph_is(const struct onnx_node *node, const char *op) {
     return node && onnx_is_checked(node) && !*node->domain && *node->op == *op && !strcmp(node->op, op);
 }
 
+bool graph_fold(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_context c = {g, node, ""};
+    const struct onnx_operator *op = onnx_operator_of(node);
+    if (!op || !op->fold || !onnx_is_checked(node) || onnx_has(node, ONNX_QUANTIZED) || node->output_count != 1 || !node->outputs[0])
+        return false;
+    if (node->outputs[0]->is_output || node->outputs[0]->type != ONNX_FLOAT || !node->input_count || !node->inputs[0]) return false;
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i] && !node->inputs[i]->constant) return false;
+    op->fold(&c);
+    return node->folded = node->outputs[0]->constant != NULL;
+}
+
 bool graph_reshapes(const struct onnx_node *node) {
     return onnx_has(node, ONNX_RESHAPES);
 }

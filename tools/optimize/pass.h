@@ -44,6 +44,8 @@ bool change_lookup(struct onnx_graph *g, struct onnx_node *node);
 bool graph_goes_on(struct onnx_graph *g, size_t i);
 /* An operator of ai.onnx. */
 bool graph_is(const struct onnx_node *node, const char *op);
+/* Computes a node of constants, which onnx_infer() saw with others or not at all. False: it is none, or is left to run. */
+bool graph_fold(struct onnx_graph *g, struct onnx_node *node);
 bool graph_reshapes(const struct onnx_node *node); /* Reshape, Flatten, Squeeze, Unsqueeze */
 /* Made by a node, read once, by a node: whoever makes it may be changed for its only reader. */
 bool graph_alone(const struct onnx_value *value);

@@ -246,6 +246,13 @@ static const struct row folds[] = {
     {"Size", 13, "f:4,5,6", "", "120"},
     {"Constant", 13, "", "value_ints=3,4", "3,4"},
     {"Constant", 13, "", "value_float~0.5", "0.5"},
+    {"CumSum", 13, "f=1,2,4 l#0", "", "1,3,7"},
+    {"CumSum", 13, "l=1,2,4 l#0", "exclusive:1", "0,1,3"},
+    {"CumSum", 13, "w=1,2,4 w#-1", "reverse:1", "7,6,4"},
+    {"CumSum", 13, "l=1,2,4 l#1", "", NULL},
+    /* mean 2, variance 4 */
+    {"BatchNormalization", 15, "f=0,4 f=3 f=1 f=9 f=9", "training_mode:1 epsilon~0", "-2,4"},
+    {"BatchNormalization", 15, "f=0,4 f=3 f=1 f=9 f=9", "", NULL},
     {"ReduceProd", 13, "l=2,3,4", "axes=0", "24"},
     {"ReduceMean", 13, "f=1,2,6", "axes=0", "3"},
     {"ReduceMax", 13, "l=2,9,4", "axes=0 keepdims:0", "9"},

@@ -151,6 +151,33 @@ static void moved_bytes_that_are_added_are_floats(void **state) {
     }
 }
 
+/* Positions that an exporter resized, or counted: the product of a constant is one. */
+static void products_of_constants_are_constants(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, "1,1,3,6", "Resize %1x1x2x4 - - $1,1,3,6 > k mode@cubic; Mul x k > p; Relu p > y", "Mul Relu"},
+    };
+    CHECK(rows);
+}
+
+static void so_they_are_where_nothing_is_optimized(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, "1,1,3,6", "Resize %1x1x2x4 - - $1,1,3,6 > k mode@cubic; Mul x k > y", "Mul"},
+        {13, "1,1,2,4", "Resize x - - $1,1,3,6 > k mode@cubic; Relu k > y", "MatMul Transpose MatMul Transpose Identity Relu"},
+        {13, "1,1,2,4", "Resize x - - $1,1,3,4 > k mode@cubic; Resize k - - $1,1,3,6 > j mode@cubic; Relu j > y",
+         "Transpose MatMul Transpose Identity MatMul Identity Relu"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char left[200] = "";
+        struct onnx_graph *g = network(rows[i].opset, rows[i].x, rows[i].nodes);
+        graph_decompose(g, NULL);
+        for (size_t k = 0; k < g->node_count; k++) strcat(strcat(left, *left ? " " : ""), g->nodes[k]->op);
+        assert_string_equal(left, rows[i].left);
+        onnx_free(g);
+    }
+}
+
 /* A line of 4,096 numbers wants a matrix of 16 million, which a file of hardly any does not pay for. */
 static void what_is_too_large_or_another_stays(void **state) {
     (void)state;
@@ -172,6 +199,8 @@ int main(void) {
         cmocka_unit_test(other_lines_stay),
         cmocka_unit_test(products_are_cut_to_integers),
         cmocka_unit_test(moved_bytes_that_are_added_are_floats),
+        cmocka_unit_test(products_of_constants_are_constants),
+        cmocka_unit_test(so_they_are_where_nothing_is_optimized),
         cmocka_unit_test(what_is_too_large_or_another_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
 #include "tools/network/network.h"
 #include "tools/verbs/host/convert_report.h"
 #include "tools/verbs/host/conversion_rules.h"
+#include "tools/float/executor.h"
+#include "tools/optimize/edit.h"
 #include "tools/optimize/optimize.h"
 #include "tools/optimize/sentence.h"
 #include "tools/lower/half.h"
@@ -58,10 +60,18 @@ const char *conversion_label(const void *conversion, uint32_t index) {
     return index < c->label_count ? c->labels[index] : NULL;
 }
 
+/* What only the executor computes of constants may be a shape, too. */
+static bool infer(struct onnx_graph *graph, struct onnx_report *report, struct failure *failure) {
+    if (!onnx_infer(graph, report, failure)) return false;
+    if (report->refusal_count || !executor_fold(graph)) return true;
+    edit_clean(graph);
+    return onnx_infer(graph, report, failure);
+}
+
 static bool bind(const struct conversion_call *call, const struct sizes *sizes, uint32_t variant, struct onnx_graph *graph,
                  struct onnx_report *report, struct failure *failure) {
     const struct onnx_binding *bindings = sizes->bindings + variant * sizes->binding_count;
-    return (onnx_bind(graph, bindings, sizes->binding_count, call->batch, report, failure) && onnx_infer(graph, report, failure)) ||
+    return (onnx_bind(graph, bindings, sizes->binding_count, call->batch, report, failure) && infer(graph, report, failure)) ||
            failure_prefix(failure, call->input);
 }
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* What executor_fold() makes of nodes that depend on constants alone, and what it leaves. */
+#include "tests/unit/support/graph_words.h"
+
+static const float numbers[8] = {1, -2, 3, 0, 5, 4, -1, 2};
+
+static struct onnx_graph *folded(const char *x, const char *nodes) {
+    struct failure failure;
+    struct onnx_report report = {0};
+    struct onnx_graph *g = network(18, x, nodes);
+    if (executor_fold(g)) {
+        edit_clean(g);
+        if (!onnx_infer(g, &report, &failure) || report.refusal_count) fail_msg("%s: %s", nodes, failure.text);
+    }
+    onnx_report_free(&report);
+    return g;
+}
+
+static void check_left(const char *x, const char *nodes, const char *wanted) {
+    char left[300] = "";
+    struct onnx_graph *g = folded(x, nodes);
+    for (size_t i = 0; i < g->node_count; i++)
+        if (!g->nodes[i]->folded) strcat(strcat(left, *left ? " " : ""), g->nodes[i]->op);
+    if (strcmp(left, wanted)) fail_msg("%s: became %s, not %s", nodes, left, wanted);
+    onnx_free(g);
+}
+
+/* The numbers are those that the executor gives where nothing is folded. */
+static void check_same(const char *x, const char *nodes) {
+    size_t count, same;
+    struct onnx_graph *plain = network(18, x, nodes), *g = folded(x, nodes);
+    float *expected = run_graph(plain, numbers, &count), *y = run_graph(g, numbers, &same);
+    assert_int_equal(count, same);
+    assert_memory_equal(y, expected, count * sizeof *y);
+    free(expected);
+    free(y);
+    onnx_free(plain);
+    onnx_free(g);
+}
+
+static void whatever_the_executor_has_is_computed(void **state) {
+    (void)state;
+    static const char *const made[] = {
+        "Conv %1x3x2x2 %2x3x1x1 > k",
+        "ConvTranspose %1x3x1x1 %3x2x2x2 > k",
+        "MatMul %1x2x2x3 %1x2x3x2 > k",
+        "Softmax %1x2x2x2 > k axis:1",
+        "Resize %1x2x1x1 - - $1,2,2,2 > k mode@linear",
+        "AveragePool %1x2x3x3 > k kernel_shape=2,2",
+        "MaxPool %1x2x3x3 > k i kernel_shape=2,2",
+        "LayerNormalization %1x2x2x2 %2 %2 > k m d",
+        "Elu %1x2x2x2 > e; Gather e $1,0 > k axis:1",
+        "Neg %1x2x2x2 > a; Neg a > b; Softmax b > c; Neg c > d; Elu d > k",
+        "ArgMax %1x2x2x2 > i axis:1; Cast i > k to:1",
+        "Einsum %2x1 %1x4 > e equation@ij,jk->ik; Reshape e $1,2,2,2 > k",
+        "Pad %1x2x1x1 $0,0,1,1,0,0,0,0 > k mode@edge",
+    };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        char nodes[300];
+        snprintf(nodes, sizeof nodes, "%s; Add x k > y", made[i]);
+        check_left("1,2,2,2", nodes, "Add");
+        check_same("1,2,2,2", nodes);
+    }
+}
+
+/* A shape that only a run of the executor says; then all that follows is known. */
+static void shapes_follow_from_it(void **state) {
+    (void)state;
+    check_left("2,4", "ArgMax %2x8 > i axis:1 keepdims:0; Neg $-1 > m; Concat m $8 > s axis:0; Reshape x s > y", "Reshape");
+    check_left("2,4", "ArgMax %1x5 > i axis:1 keepdims:0; Concat i $-1 > s axis:0; Reshape x s > r; Softmax r > y", "Reshape Softmax");
+}
+
+/* Bytes and their scales are the quantizer's, an output is what the network gives, and too much work is left to whoever runs it. */
+static void bytes_outputs_and_too_much_work_stay(void **state) {
+    (void)state;
+    check_left("1,4", "QuantizeLinear x #0.1 > q; DequantizeLinear q #0.1 > y", "QuantizeLinear DequantizeLinear");
+    check_left("2,2", "Softmax x > s; Add s %2x2 > y", "Softmax Add");
+    check_left("1,4", "Elu %1x4 > y", "Elu");
+    check_left("1,4", "Gather %4 $9 > g; Elu g > e; Add x e > y", "Gather Elu Add");
+    check_left("1,4", "Expand ~1x1 $1024,1024 > a; MatMul a a > c; ReduceMean c > m; Add x m > y", "MatMul ReduceMean Add");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whatever_the_executor_has_is_computed),
+        cmocka_unit_test(shapes_follow_from_it),
+        cmocka_unit_test(bytes_outputs_and_too_much_work_stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* What depends on constants alone becomes a constant: whatever operators exporters leave there, a blob's steps read activations. */
+#include "tools/float/internal.h"
+#include "tools/onnx/operator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t count_of(const struct onnx_value *value) {
+    const int64_t count = value ? onnx_elements(&value->shape) : 0;
+    return count < 0 ? 0 : count;
+}
+
+/* Products of a sum, or more of them. */
+static int64_t depth_of(const struct onnx_node *node) {
+    const struct onnx_shape *w = &node->inputs[1]->shape;
+    const int64_t count = count_of(node->inputs[1]);
+    if (!strcmp(node->op, "Conv")) return count / w->dims[0];
+    if (!strcmp(node->op, "ConvTranspose")) return count / w->dims[1];
+    const int64_t down = w->rank > 1 ? w->dims[w->rank - 2] : 1, along = w->rank ? w->dims[w->rank - 1] : 1;
+    return down > along ? down : along;
+}
+
+/* Numbers that are looked at, or more: files that ask for very many are hostile. -1: too many to be counted. */
+static int64_t work_of(const struct onnx_node *node) {
+    const int64_t y = count_of(node->outputs[0]), x = count_of(node->inputs[0]);
+    int64_t each = 1, taps[3] = {1, 1, 1};
+    if (!y || !x) return 1;
+    if (x > FLOAT_MOST || y > FLOAT_MOST) return -1;
+    if (!strcmp(node->op, "Einsum")) each = x * (onnx_input(node, 1) ? count_of(node->inputs[1]) : 1) / y + 1;
+    else if (onnx_class_of(node) == ONNX_LAYER) each = depth_of(node);
+    else if (onnx_attribute_ints(node, "kernel_shape", taps, 3) > 0) each = taps[0] * taps[1] * taps[2];
+    if (each < 0 || each > FLOAT_MOST) return -1;
+    return y * each + x;
+}
+
+/* Integers are computed by onnx_infer() or not at all: here they would be floats. Places of a maximum are small. */
+static bool gives_floats(const struct onnx_node *node) {
+    const struct onnx_value *y = node->output_count ? node->outputs[0] : NULL;
+    return y && (y->type == ONNX_FLOAT || !strcmp(node->op, "ArgMax") || !strcmp(node->op, "ArgMin"));
+}
+
+static bool reads_constants(const struct onnx_node *node) {
+    for (int i = 0; i < node->input_count; i++) {
+        const struct onnx_value *x = node->inputs[i];
+        if (x && !x->constant && !(x->producer && x->producer->done)) return false;
+    }
+    return node->input_count && node->inputs[0];
+}
+
+/* Scales of bytes stay visible, and so does what an output is. */
+static bool can_fold(struct onnx_graph *graph, struct onnx_node *node) {
+    struct onnx_context c = {graph, node, ""};
+    if (node->folded || !onnx_is_checked(node) || onnx_has(node, ONNX_QUANTIZED) || onnx_has(node, ONNX_DYNAMIC)) return false;
+    if (!gives_floats(node) || !reads_constants(node) || !float_operator_of(node) || !strcmp(node->op, "NonMaxSuppression")) return false;
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i] && (node->outputs[i]->is_output || onnx_elements(&node->outputs[i]->shape) < 0)) return false;
+    const int64_t work = work_of(node);
+    return work >= 0 && onnx_spend(&c, (size_t)work);
+}
+
+/* Those that can be, in their order; `done` says which they are. */
+static struct onnx_node **choose(struct onnx_graph *graph, size_t *count) {
+    struct onnx_node **list = must_calloc(graph->node_count + 1, sizeof(void *));
+    *count = 0;
+    for (size_t i = 0; i < graph->node_count; i++) graph->nodes[i]->done = false;
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (can_fold(graph, graph->nodes[i])) {
+            graph->nodes[i]->done = true;
+            list[(*count)++] = graph->nodes[i];
+        }
+    for (size_t i = 0; i < graph->node_count; i++) graph->nodes[i]->done = false;
+    return list;
+}
+
+/* What nobody reads is no output any more: a node is folded whole. */
+static bool take(struct onnx_graph *graph, struct onnx_node *node, const struct executor *executor) {
+    bool more = false;
+    for (int i = 0; i < node->output_count; i++) {
+        struct onnx_context c = {graph, node, ""};
+        const float *known = node->outputs[i] ? executor_known(executor, node->outputs[i]) : NULL;
+        struct onnx_tensor *y = known && (!i || node->outputs[i]->uses) ? onnx_out_constant(&c, i) : NULL;
+        for (size_t k = 0; y && k < y->count; k++) {
+            if (onnx_is_float(y->type)) onnx_store_number(y, k, (double)known[k]);
+            else onnx_store_integer(y, k, (int64_t)known[k]);
+        }
+        if (y) more = true;
+        else if (i && node->outputs[i] && !node->outputs[i]->uses) node->outputs[i] = NULL;
+    }
+    return more;
+}
+
+bool executor_fold(struct onnx_graph *graph) {
+    struct onnx_graph part = *graph;
+    bool more = false;
+    part.nodes = choose(graph, &part.node_count);
+    part.output_count = 0;
+    struct executor *executor = part.node_count ? executor_open_known(&part) : NULL;
+    for (size_t i = 0; i < part.node_count; i++) more = take(graph, part.nodes[i], executor) || more;
+    executor_close(executor);
+    free(part.nodes);
+    return more;
+}
