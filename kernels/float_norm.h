@@ -18,15 +18,12 @@ EIGHT_INLINE eight eight_off_mean(const struct eight_line *l, uint32_t i) {
     return eight_sub(eight_read(&l->reader, &l->args->x, l->first + i), l->mean);
 }
 
-/* Up to 32, the last of a line; behind its end, 0. Out of the way, as it comes once. */
-static __attribute__((noinline)) void eight_last_off_mean(const struct eight_line *l, uint32_t i, float *to) {
-    const uint32_t n = l->args->count - i;
-    for (uint32_t o = 0; o < 32; o += 8) {
-        const uint32_t now = n < o ? 0 : n - o < 8 ? n - o : 8;
-        eight v = now ? eight_sub(eight_read_some(&l->args->x, l->first + i + o, 1, now), l->mean) : l->mean;
-        eight_save(to + o, v);
-        for (uint32_t k = now; k < 8; k++) to[o + k] = 0;
-    }
+/* The last of a line, n of them, and 0 behind its end. Out of the way, as it comes once. */
+static __attribute__((noinline)) eight eight_last_off_mean(const struct eight_line *l, uint32_t i, uint32_t n) {
+    float last[8];
+    eight_save(last, eight_sub(eight_read_some(&l->args->x, l->first + i, 1, n), l->mean));
+    for (; n < 8; n++) last[n] = 0;
+    return eight_load(last);
 }
 
 /* Four times eight of a line. Named fields: compilers keep arrays in memory. */
@@ -34,9 +31,13 @@ struct eight_four {
     eight a, b, c, d;
 };
 
+EIGHT_INLINE eight eight_add_one(eight s, eight v, int squares) {
+    return eight_add(s, squares ? eight_mul(v, v) : v);
+}
+
 EIGHT_INLINE struct eight_four eight_add_four(struct eight_four s, struct eight_four v, int squares) {
-    if (squares) v.a = eight_mul(v.a, v.a), v.b = eight_mul(v.b, v.b), v.c = eight_mul(v.c, v.c), v.d = eight_mul(v.d, v.d);
-    s.a = eight_add(s.a, v.a), s.b = eight_add(s.b, v.b), s.c = eight_add(s.c, v.c), s.d = eight_add(s.d, v.d);
+    s.a = eight_add_one(s.a, v.a, squares), s.b = eight_add_one(s.b, v.b, squares);
+    s.c = eight_add_one(s.c, v.c, squares), s.d = eight_add_one(s.d, v.d, squares);
     return s;
 }
 
@@ -56,6 +57,12 @@ EIGHT_INLINE struct eight_four eight_four_off_mean(const struct eight_line *l, u
     return v;
 }
 
+/* Eight more at a line's end, which go to the first sum. All four change places then; their sum, (a + c) + (b + d), is the same bytes. */
+EIGHT_INLINE struct eight_four eight_add_next(struct eight_four s, eight v, int squares) {
+    const struct eight_four next = {s.b, s.c, s.d, eight_add_one(s.a, v, squares)};
+    return next;
+}
+
 /* The mean of the elements less l->mean, or of their squares. Both in one function, which is as fast and half as long. */
 static __attribute__((noinline)) float eight_mean_off(const struct eight_line *l, int squares) {
     const uint32_t count = l->args->count;
@@ -63,12 +70,8 @@ static __attribute__((noinline)) float eight_mean_off(const struct eight_line *l
     struct eight_four s = {zero, zero, zero, zero};
     uint32_t i = 0;
     for (; count - i >= 32; i += 32) s = eight_add_four(s, eight_four_off_mean(l, i), squares);
-    if (i < count) {
-        float last[32];
-        eight_last_off_mean(l, i, last);
-        const struct eight_four v = {eight_load(last), eight_load(last + 8), eight_load(last + 16), eight_load(last + 24)};
-        s = eight_add_four(s, v, squares);
-    }
+    for (; count - i >= 8; i += 8) s = eight_add_next(s, eight_off_mean(l, i), squares);
+    if (i < count) s = eight_add_next(s, eight_last_off_mean(l, i, count - i), squares);
     return eight_sum(eight_add(eight_add(s.a, s.c), eight_add(s.b, s.d))) / (float)count;
 }
 
