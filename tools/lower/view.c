@@ -81,7 +81,9 @@ bool view_side_by_side(const struct view *view, uint32_t axis) {
 }
 
 enum morsel_layout view_layout(const struct view *view) {
-    bool pictures = view->rank == 4 && (view->dims[1] == 1 || view_side_by_side(view, 1) || !view_side_by_side(view, 3));
+    /* Where columns lie side by side, matrices were turned: what follows goes along their rows. */
+    bool rows = view->rank == 4 && (view_side_by_side(view, 2) || view_side_by_side(view, 3));
+    bool pictures = view->rank == 4 && (view->dims[1] == 1 || view_side_by_side(view, 1) || !rows);
     bool lines = view->rank == 3 && view_side_by_side(view, 1) && !view_side_by_side(view, 2);
     return pictures || lines ? MORSEL_CHANNELS_LAST : MORSEL_ROW_MAJOR;
 }

@@ -190,11 +190,29 @@ static void a_channel_shuffle_is_a_view(void **state) {
     net_free(net);
 }
 
+/* Heads of turned tokens [1, heads, numbers, tokens] are lines of tokens; so they are read over and over by what divides lines. */
+static void turned_matrices_lie_in_rows(void **state) {
+    (void)state;
+    struct net *net = net_new("views");
+    const uint32_t tokens[4] = {1, 6, 2, 3}, picture[4] = {1, 4, 6, 5}, turn[4] = {0, 2, 3, 1}, swap[4] = {0, 1, 3, 2};
+    struct view v = view_whole(net, MORSEL_ROW_MAJOR, 4, tokens);
+    assert_int_equal(view_layout(&v), MORSEL_ROW_MAJOR);
+    v = view_transpose(&v, turn);
+    assert_true(view_side_by_side(&v, 2));
+    assert_int_equal(view_layout(&v), MORSEL_ROW_MAJOR);
+    v = view_whole(net, MORSEL_CHANNELS_LAST, 4, picture);
+    assert_int_equal(view_layout(&v), MORSEL_CHANNELS_LAST);
+    v = view_transpose(&v, swap);
+    assert_int_equal(view_layout(&v), MORSEL_CHANNELS_LAST);
+    net_free(net);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_chains_match_moved_arrays),
         cmocka_unit_test(channels_last_is_recognized),
         cmocka_unit_test(a_channel_shuffle_is_a_view),
+        cmocka_unit_test(turned_matrices_lie_in_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
