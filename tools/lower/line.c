@@ -80,6 +80,33 @@ static bool integer_line(const struct net_buffer *in, const struct net_buffer *o
     return false;
 }
 
+/* Numbers that constants by channel may be repeated to: 4 KB of a scale and an offset each. */
+enum { MOST_REPEATED = 512, VECTOR = 32 };
+
+/* How often a pixel's constants stand behind each other: so often that pixels are whole vectors, or nearly, and as many as a row has, which
+ * may be taken by itself. */
+static uint32_t pixels_together(const struct net_buffer *in, uint32_t channels) {
+    const uint32_t wide = in->rank == 4 && in->dims[3] == channels ? in->dims[2] : 1;
+    uint32_t most = 1;
+    for (uint32_t n = 1; n <= wide && n * channels <= MOST_REPEATED; n++) {
+        if (wide % n) continue;
+        most = n;
+        if (n * channels % VECTOR == 0) break;
+    }
+    return most;
+}
+
+void line_constants(struct lowering *l, struct net_step *step, const float *scale, const float *offset) {
+    struct morsel_blob_unary *p = &step->parameters.unary;
+    const uint32_t channels = p->channels, times = pixels_together(step->inputs[0], channels);
+    float *scales = net_alloc(l->net, (size_t)times * channels * sizeof *scales),
+          *offsets = net_alloc(l->net, (size_t)times * channels * sizeof *offsets);
+    for (uint32_t i = 0; i < times * channels; i++) scales[i] = scale[i % channels], offsets[i] = offset[i % channels];
+    p->channels = times * channels;
+    net_add_constant(step, scales, p->channels * sizeof *scales, offsetof(struct morsel_blob_unary, affine_scale));
+    net_add_constant(step, offsets, p->channels * sizeof *offsets, offsetof(struct morsel_blob_unary, affine_offset));
+}
+
 struct net_step *add_line(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct net_buffer *in,
                           struct net_buffer *out, const void *table) {
     struct limits limits = {-INFINITY, INFINITY};
@@ -103,8 +130,7 @@ struct net_step *add_line(struct lowering *l, struct onnx_node *node, const stru
     step->parameters.unary = (struct morsel_blob_unary){.op = integers ? MORSEL_UNARY_QAFFINE : MORSEL_UNARY_AFFINE,
                                                         .count = net_elements(in),
                                                         .channels = channels};
-    net_add_constant(step, integers ? scale : m->line_scale, bytes, offsetof(struct morsel_blob_unary, affine_scale));
-    net_add_constant(step, integers ? offset : m->line_offset, bytes, offsetof(struct morsel_blob_unary, affine_offset));
+    line_constants(l, step, integers ? scale : m->line_scale, integers ? offset : m->line_offset);
     if (whole == out) return step;
     step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, whole, NULL, out);
     step->parameters.unary = (struct morsel_blob_unary){

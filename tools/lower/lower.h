@@ -285,6 +285,8 @@ struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struc
 
 /* The value, which came from `before` by such tables, is scale[c] * x + offset[c]. */
 void set_line(struct lowering *l, const struct meaning *before, struct onnx_value *value, const float *scale, const float *offset);
+/* The constants of AFFINE or QAFFINE, for the channels that the step states. Where that is faster they stand there several times. */
+void line_constants(struct lowering *l, struct net_step *step, const float *scale, const float *offset);
 /* The step in place of such tables; NULL where it would not give the same. */
 struct net_step *add_line(struct lowering *l, struct onnx_node *node, const struct meaning *m, struct net_buffer *in,
                           struct net_buffer *out, const void *table);

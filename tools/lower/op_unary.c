@@ -46,10 +46,7 @@ static bool float_step(struct lowering *l, struct onnx_node *node, struct meanin
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
     p.count = net_elements(in);
     step->parameters.unary = p;
-    if (p.op == MORSEL_UNARY_AFFINE) {
-        net_add_constant(step, scale, p.channels * sizeof *scale, offsetof(struct morsel_blob_unary, affine_scale));
-        net_add_constant(step, offset, p.channels * sizeof *offset, offsetof(struct morsel_blob_unary, affine_offset));
-    }
+    if (p.op == MORSEL_UNARY_AFFINE) line_constants(l, step, scale, offset);
     meaning_set(l, tail.value,
                 (struct meaning){.buffer = out,
                                  .view = view,

@@ -184,6 +184,38 @@ static void lines_within_limits_are_no_tables(void **state) {
     assert_true(kinds_behind_factors("Abs", &first, &last) & 1u << MORSEL_STEP_LUT);
 }
 
+/* How many constants a step by channel has where rows are so wide. */
+static uint32_t constants_of(uint32_t channels, uint32_t wide) {
+    float scale[600], offset[600];
+    struct lowering l = {.net = net_new("constants")};
+    struct net_buffer x = {.rank = 4, .dims = {1, 2, wide, channels}}, *inputs[1] = {&x};
+    struct net_step step = {.kind = MORSEL_STEP_UNARY, .inputs = inputs, .input_count = 1};
+    for (uint32_t c = 0; c < channels; c++) scale[c] = (float)c + 1, offset[c] = -(float)c;
+    step.parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_QAFFINE, .channels = channels};
+    line_constants(&l, &step, scale, offset);
+    const uint32_t count = step.parameters.unary.channels;
+    assert_int_equal(step.constant_count, 2);
+    for (int k = 0; k < 2; k++) assert_int_equal(step.constants[k].bytes, count * sizeof(float));
+    for (uint32_t c = 0; c < count; c++) {
+        assert_true(((const float *)step.constants[0].data)[c] == scale[c % channels]);
+        assert_true(((const float *)step.constants[1].data)[c] == offset[c % channels]);
+    }
+    net_free(l.net);
+    return count;
+}
+
+/* Kernels take 32 bytes at a time, and rows may be taken by themselves. */
+static void constants_by_channel_stand_for_whole_vectors(void **state) {
+    (void)state;
+    assert_int_equal(constants_of(32, 8), 32);
+    assert_int_equal(constants_of(24, 64), 96);
+    assert_int_equal(constants_of(36, 32), 288);
+    assert_int_equal(constants_of(24, 7), 168);
+    assert_int_equal(constants_of(24, 22), 264);
+    assert_int_equal(constants_of(100, 7), 100);
+    assert_int_equal(constants_of(600, 2), 600);
+}
+
 /* Max of x and a number that Expand wrote out for each channel, between bytes: whether that is a table by channel, as it is for few. */
 static bool table_by_channel(const char *channels) {
     struct bytes file = {0};
@@ -235,6 +267,7 @@ int main(void) {
                                        cmocka_unit_test(powers_and_slopes_are_steps_of_their_own),
                                        cmocka_unit_test(a_gate_and_its_product_are_one_step),
                                        cmocka_unit_test(lines_within_limits_are_no_tables),
+                                       cmocka_unit_test(constants_by_channel_stand_for_whole_vectors),
                                        cmocka_unit_test(small_files_make_no_large_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
