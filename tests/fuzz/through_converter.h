@@ -10,6 +10,7 @@
 
 #include "as_file.h"
 #include "core/blob.h"
+#include "tools/float/executor.h"
 #include "tools/lower/lower.h"
 #include "tools/net/blob/blob.h"
 #include "tools/net/heads.h"
@@ -88,6 +89,9 @@ static void optimize(const struct onnx_graph *graph) {
     onnx_free(again);
     if (good) convert_inferred(copy, &report);
     onnx_free(copy);
+    copy = edit_copy(graph);
+    graph_decompose(copy, NULL);
+    onnx_free(copy);
     onnx_report_free(&report);
 }
 
@@ -146,6 +150,10 @@ static void convert(struct onnx_graph *graph, struct onnx_report *report) {
         return;
     }
     if (!small(graph)) return;
+    if (!report->refusal_count && executor_fold(graph)) { /* as whoever opens a file does */
+        edit_clean(graph);
+        if (!onnx_infer(graph, report, &failure) || !small(graph)) return;
+    }
     if (!report->refusal_count) optimize(graph);
     convert_inferred(graph, report);
 }
