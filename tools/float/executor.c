@@ -307,7 +307,7 @@ static void add_nodes(struct executor *executor, const struct onnx_graph *graph,
         struct preparation p = {.executor = executor, .node = graph->nodes[i], .step = &executor->steps[executor->step_count]};
         if (graph->nodes[i]->folded) continue;
         *p.step = (struct step){0};
-        bool follows = float_operator_of(p.node) && follows_refused(executor, p.node);
+        bool follows = (float_operator_of(p.node) || onnx_operator_of(p.node)) && follows_refused(executor, p.node);
         if (!follows && add_node(&p, graph)) continue;
         if (!follows) onnx_refuse(report, p.node, "%s", p.why);
         if (executor->taken > executor->room) return; /* so would be all that come behind it */

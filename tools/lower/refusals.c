@@ -32,6 +32,7 @@ bool refuse_operator(struct lowering *l, struct onnx_node *node) {
     if (constant && onnx_elements(&node->outputs[0]->shape) >= 0)
         return refuse(l, node, "its result of %lld numbers is too large to be computed for a file of this size",
                       (long long)onnx_elements(&node->outputs[0]->shape));
+    if (known && node->unchecked) return refuse(l, node, "the shapes of its inputs are not known, by what comes before it");
     for (size_t i = 0; !node->domain[0] && i < sizeof taken / sizeof taken[0]; i++)
         if (node_is(node, taken[i].op)) return refuse(l, node, "this %s is not supported: taken %s", node->op, taken[i].what);
     return refuse(l, node, "operator %s%s%s is not supported%s", node->domain, node->domain[0] ? "." : "", node->op, onnx_advice(node));

@@ -11,6 +11,8 @@
 enum { ANY = INT_MAX };
 #define MICROSOFT "com.microsoft"
 #define TAKES " in this form; morsel takes "
+#define UNROLLED "; morsel takes recurrent layers unrolled: a loop over cells in the model, as over LSTMCell, exports so"
+#define NO_FLOW "; morsel takes no control flow: export with fixed shapes and the branch that runs"
 
 static const struct onnx_list_input axes_from_13[] = {{"axes", 1, 13}, {0}}, axes_from_18[] = {{"axes", 1, 18}, {0}},
                                     shape_list[] = {{"shape", 1, 0}, {0}}, repeats_list[] = {{"repeats", 1, 0}, {0}},
@@ -295,9 +297,18 @@ const struct onnx_operator *onnx_operator_of(const struct onnx_node *node) {
     return node->rules ? node->rules : onnx_operator_find(node->domain, node->op);
 }
 
+/* What exporters write otherwise if they are asked to. */
+static const struct {
+    const char *op, *advice;
+} exported_otherwise[] = {
+    {"LSTM", UNROLLED}, {"GRU", UNROLLED}, {"RNN", UNROLLED}, {"Loop", NO_FLOW}, {"If", NO_FLOW}, {"Scan", NO_FLOW},
+};
+
 const char *onnx_advice(const struct onnx_node *node) {
     const struct onnx_operator *op = onnx_operator_of(node);
     if (op && op->taken) return op->taken;
+    for (size_t i = 0; !*node->domain && i < sizeof exported_otherwise / sizeof *exported_otherwise; i++)
+        if (!strcmp(node->op, exported_otherwise[i].op)) return exported_otherwise[i].advice;
     return strcmp(node->domain, MICROSOFT) ? "" : "; morsel takes the file as it was before ONNX Runtime optimized it";
 }
 
