@@ -41,6 +41,10 @@ verify "on stdout" sh -c "$morsel run '$net' '$work/set' --csv /dev/stdout | gre
 check "in JSON" 0 '"resumed": 0' run "$net" "$work/set" --csv "$work/json.csv" --json
 for key in file images broken images_per_s threads isa; do verify "JSON has $key" says "\"$key\": "; done
 
+yes "$work/red.ppm" | head -n 20000 >"$work/many"
+verify "of 20,000 pictures in 60 MB" sh -c 'ulimit -v 60000; "$1" --version || exit 0; "$1" run "$2" - --csv /dev/null <"$3"' sh \
+    "$morsel" "$net" "$work/many"
+
 # --- what is no picture
 cp "$work/cut.ppm" "$work/set/deep/"
 check "of a broken picture" 1 "1 of 4 pictures could not be read" run "$net" "$work/set" --csv "$work/broken.csv"

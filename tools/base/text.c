@@ -78,6 +78,16 @@ char *text_close(struct text_stream *stream) {
     return stream->text;
 }
 
+char *text_take(struct text_stream *stream) {
+    if (fflush(stream->file) || ferror(stream->file)) return NULL;
+    char *text = malloc(stream->size + 1);
+    if (!text) return NULL;
+    if (stream->size) memcpy(text, stream->text, stream->size);
+    text[stream->size] = 0;
+    stream->size = 0;
+    return text;
+}
+
 /* --- Names --- */
 
 /*

@@ -41,4 +41,7 @@ FILE *text_open(struct text_stream *stream); /* which stays where it is until it
 /* The text, for free(), with a 0 behind `size` bytes; NULL where there was no memory for all of it. */
 char *text_close(struct text_stream *stream);
 
+/* The text so far, in as many bytes as it has, for free(); what is written next is a text of its own. NULL: no memory. */
+char *text_take(struct text_stream *stream);
+
 #endif

@@ -19,8 +19,9 @@
 struct table_worker {
     struct network_run *run;
     struct answers answers;
-    struct results results; /* of one picture at a time */
-    struct failure *wrong;  /* [batch]: what is at fault with a picture; its text is "" where nothing is */
+    struct results results;  /* of one picture at a time */
+    struct text_stream text; /* a record, before it is kept in as few bytes as it has */
+    struct failure *wrong;   /* [batch]: what is at fault with a picture; its text is "" where nothing is */
 };
 
 /* --- A record --- */
@@ -126,8 +127,7 @@ static void put_line(const struct table *table, FILE *file, const struct result 
 }
 
 static char *make_record(const struct table *table, struct table_worker *worker, size_t picture, uint32_t slot) {
-    struct text_stream stream;
-    FILE *file = must_have(text_open(&stream), 4096);
+    FILE *file = worker->text.file;
     struct failure *wrong = &worker->wrong[slot];
     const char *path = table->pictures->list[picture];
     const struct result of = {.file = path, .image = slot};
@@ -135,7 +135,7 @@ static char *make_record(const struct table *table, struct table_worker *worker,
     const bool vector = found_kind(&table->network) == MORSEL_ANSWER_EMBEDDING;
     (table->listed ? put_list : vector ? put_vector : put_line)(table, file, good ? worker->results.list : NULL, path, wrong->text);
     results_free(&worker->results);
-    return must_have(text_close(&stream), 4096);
+    return must_have(text_take(&worker->text), 4096);
 }
 
 /* --- A run --- */
@@ -230,6 +230,7 @@ static bool open_workers(struct table *table, struct failure *failure) {
     for (unsigned i = 0; i < table->worker_count; i++) {
         struct table_worker *worker = &table->workers[i];
         worker->wrong = must_calloc(table->batch, sizeof *worker->wrong);
+        must_have(text_open(&worker->text), 4096);
         answers_open(&worker->answers, &table->network, &worker->results, table->top);
         if (!(worker->run = network_run_open(&table->network, failure))) return false;
     }
@@ -284,6 +285,7 @@ void table_free(struct table *table) {
         network_run_close(worker->run);
         answers_free(&worker->answers);
         free(worker->wrong);
+        if (worker->text.file) free(text_close(&worker->text));
     }
     for (size_t i = 0; table->records && i < table->pictures->count; i++) free(table->records[i]);
     free(table->records);

@@ -95,6 +95,27 @@ static void a_stream_keeps_all_that_is_printed(void **state) {
     free(stream.text);
 }
 
+/* Records by the million are kept: each in the bytes it has. */
+static void a_stream_gives_text_after_text(void **state) {
+    struct text_stream stream;
+    (void)state;
+    assert_non_null(text_open(&stream));
+    char *none = text_take(&stream);
+    fputs("a long record", stream.file);
+    char *first = text_take(&stream);
+    fputs("short", stream.file);
+    char *second = text_take(&stream);
+    fputs("rest", stream.file);
+    assert_string_equal(text_close(&stream), "rest");
+    assert_string_equal(none, "");
+    assert_string_equal(first, "a long record");
+    assert_string_equal(second, "short");
+    free(none);
+    free(first);
+    free(second);
+    free(stream.text);
+}
+
 /* What the calls say on stderr. */
 static char said[20000];
 
@@ -144,13 +165,10 @@ static void long_lines_are_whole(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_steers_becomes_question_marks),
-        cmocka_unit_test(what_is_no_utf8_becomes_question_marks),
-        cmocka_unit_test(json_escapes_what_steers),
-        cmocka_unit_test(xml_has_blanks_for_what_steers),
-        cmocka_unit_test(a_stream_keeps_all_that_is_printed),
-        cmocka_unit_test(lines_on_stderr_are_tamed),
-        cmocka_unit_test(long_lines_are_whole),
+        cmocka_unit_test(what_steers_becomes_question_marks), cmocka_unit_test(what_is_no_utf8_becomes_question_marks),
+        cmocka_unit_test(json_escapes_what_steers),           cmocka_unit_test(xml_has_blanks_for_what_steers),
+        cmocka_unit_test(a_stream_keeps_all_that_is_printed), cmocka_unit_test(a_stream_gives_text_after_text),
+        cmocka_unit_test(lines_on_stderr_are_tamed),          cmocka_unit_test(long_lines_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
