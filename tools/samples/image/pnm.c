@@ -2,6 +2,7 @@
 /* PGM and PPM, as text (P2, P3) and as bytes (P5, P6), with any maximum up to 65535. */
 #include "tools/samples/image/image.h"
 #include <ctype.h>
+#include <string.h>
 
 struct reader {
     const uint8_t *at, *end;
@@ -9,6 +10,10 @@ struct reader {
 
 static bool wrong(struct failure *failure, const char *what) {
     return failure_set(failure, STATUS_INPUT, "it is a damaged PGM or PPM picture: %s", what);
+}
+
+static bool ends_early(struct failure *failure) {
+    return wrong(failure, "it ends before its last pixel, or has a value above its maximum");
 }
 
 static void skip_space(struct reader *reader) {
@@ -39,13 +44,20 @@ static bool read_sample(struct reader *reader, bool text, uint32_t most, uint32_
     return *out <= most;
 }
 
+/* Bytes of a P6 file of maximum 255, which are the pixels. */
+static bool copy_pixels(const struct reader *reader, struct image *image, struct failure *failure) {
+    const size_t bytes = (size_t)image->width * image->height * 3;
+    if ((size_t)(reader->end - reader->at) < bytes) return ends_early(failure);
+    memcpy(image->rgb, reader->at, bytes);
+    return true;
+}
+
 static bool read_pixels(struct reader *reader, bool text, bool color, uint32_t most, struct image *image, struct failure *failure) {
     size_t samples = (size_t)image->width * image->height * (color ? 3 : 1);
     uint8_t *to = image->rgb;
     for (size_t i = 0; i < samples; i++) {
         uint32_t value;
-        if (!read_sample(reader, text, most, &value))
-            return wrong(failure, "it ends before its last pixel, or has a value above its maximum");
+        if (!read_sample(reader, text, most, &value)) return ends_early(failure);
         uint8_t byte = (uint8_t)((value * 255 + most / 2) / most);
         *to++ = byte;
         if (!color) {
@@ -68,5 +80,7 @@ bool image_decode_pnm(const uint8_t *bytes, size_t size, struct image *image, st
     if (most < 1 || most > 65535) return wrong(failure, "its maximum is not 1 to 65535");
     if (!text && (reader.at == reader.end || !isspace(*reader.at++)))
         return wrong(failure, "no white space stands between the header and the pixels");
-    return image_allocate(image, width, height, size, failure) && read_pixels(&reader, text, color, most, image, failure);
+    if (!image_allocate(image, width, height, size, failure)) return false;
+    const bool whole_bytes = kind == '6' && most == 255;
+    return whole_bytes ? copy_pixels(&reader, image, failure) : read_pixels(&reader, text, color, most, image, failure);
 }
