@@ -207,6 +207,8 @@ verify "two networks" call 2 $network/network.onnx $network/network.onnx -o "$wo
 verify "an option that does not exist" call_says "did you mean '--strip'" 2 $network/network.onnx -o "$work/x.morsel" --stripp
 verify "a shape that is no shape" call_says "of the form --shape" 2 $network/network.onnx -o "$work/x.morsel" --shape input=1,x
 verify "a folder that does not exist" call 2 $network/network.onnx -o "$work/none/x.morsel"
+verify "a dash" call_says "/dev/stdout stands for stdout" 2 $network/network.onnx -o -
+verify "no file is named a dash" absent ./-
 verify "a full disk" sh -c '[ ! -e /dev/full ] || { "$1" convert "$2" -o /dev/full; [ $? -eq 3 ]; }' sh "$morsel" $network/network.onnx
 truncate -s 1900M "$work/large.onnx"
 # A sanitizer's own memory is beyond such a limit.

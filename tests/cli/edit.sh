@@ -128,6 +128,7 @@ sed 's/anchors.npy/anchors.pipe/' $spots/answer.json >"$work/waits.json"
 check "anchors in a pipe" 1 "anchors.pipe: it is no plain file" edit "$work/full.morsel" -o "$work/x.morsel" --answer "$work/waits.json"
 check "an output in ONNX" 2 "is a blob, not ONNX" edit "$work/full.morsel" -o "$work/x.onnx" --set a=b
 check "-o by another name" 2 "no option .--output.; did you mean .-o.\?" edit "$work/full.morsel" --output "$work/x.morsel"
+check "a dash" 2 "/dev/stdout stands for stdout" edit "$work/full.morsel" -o - --set a=b
 check "a folder that is not there" 2 "cannot write .*none/x.morsel: its folder does not exist" edit "$work/full.morsel" -o "$work/none/x.morsel" --set a=b
 verify "nothing was written" absent "$work/x.morsel"
 verify "no temporary file is left" nothing_left

@@ -64,6 +64,8 @@ verify "no miss on the page" sh -c "! grep -q 'base64' '$work/a.html'"
 check "eval --report over a picture" 2 "would be written over" eval "$work/color.morsel" "$work/set" --report "$work/set/blue/1.ppm"
 check "eval --report over the network" 2 "would be written over" eval "$work/color.morsel" "$work/set" --report "$work/color.morsel"
 check "eval --report into what is no page" 2 "name it FILE.html" eval "$work/color.morsel" "$work/set" --report "$work/a.pdf"
+check "eval --report to a dash" 2 "/dev/stdout stands for stdout" eval "$work/color.morsel" "$work/set" --report -
+verify "eval --report: no file has that name" absent ./-
 check "eval --report into no folder" 2 "cannot write" eval "$work/color.morsel" "$work/set" --report "$work/none/a.html"
 verify "nothing half-written" nothing_left
 

@@ -91,6 +91,8 @@ cp $small "$work/float.onnx"
 check "report over its float network" 2 "would be written over" report "$work/q.morsel" "$work/float.onnx" -o "$work/float.onnx" --runs 1
 check "report over a picture" 2 "would be written over" report "$work/color.morsel" --data "$work/set" -o "$work/set/1/a.ppm" --runs 1
 check "report into what is no page" 2 "a.pdf: what is written is a page of HTML; name it FILE.html" report "$work/color.morsel" -o "$work/a.pdf"
+check "report to a dash" 2 "/dev/stdout stands for stdout" report "$work/color.morsel" -o -
+verify "report: no file has that name" absent ./-
 check "report into no folder" 2 "cannot write" report "$work/color.morsel" -o "$work/none/a.html"
 [ -c /dev/full ] && check "report on a full disk" 3 "No space left" report "$work/color.morsel" -o /dev/full --runs 1
 verify "nothing half-written" nothing_left

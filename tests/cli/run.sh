@@ -54,6 +54,7 @@ check "an input without a name" 2 "which one" run "$work/two.morsel" --input "$w
 check "a missing input" 2 "input 'b'.* has no file" run "$work/two.morsel" --input "a=$work/a.npy"
 check "an input twice" 2 "given twice" run "$work/two.morsel" --input "a=$work/a.npy" --input "a=$work/a.npy"
 check "inputs that disagree" 1 "for 1 runs, the files before it for 2" run "$work/two.morsel" --input "a=$work/a.npy" --input "b=$work/a2.npy"
+check "an output to a dash" 2 "/dev/stdout stands for stdout" run "$work/bytes.morsel" --input "$work/bytes.npy" --output -
 check "an output in no folder" 2 "cannot write .*nowhere/y.npy" run "$work/bytes.morsel" --input "$work/bytes.npy" --output "$work/nowhere/y.npy"
 check "an output that is a folder" 2 "cannot write" run "$work/bytes.morsel" --input "$work/bytes.npy" --output "$work"
 if [ -c /dev/full ]; then

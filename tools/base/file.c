@@ -138,9 +138,16 @@ static bool write_failed(const char *path, int code, struct failure *failure) {
                        code == ENOENT ? "its folder does not exist" : strerror(code));
 }
 
+/* Elsewhere a dash is stdout. Here it would become a file that is hard to get rid of. */
+static bool is_no_dash(const char *path, struct failure *failure) {
+    return strcmp(path, "-") != 0 ||
+           failure_set(failure, STATUS_CALL, "- would be a file of that name: /dev/stdout stands for stdout, and ./- for such a file");
+}
+
 bool file_can_write(const char *path, struct failure *failure) {
     struct stat status = {0};
     const char *slash = path ? strrchr(path, '/') : NULL;
+    if (path && !is_no_dash(path, failure)) return false;
     if (!path || !stat(path, &status)) /* what stands there is looked at when it is written over */
         return true;
     char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
@@ -176,6 +183,7 @@ static void hold_signals(sigset_t *before) {
 static bool prepare(const struct file_new *file, struct temporary *temporary, struct failure *failure) {
     struct stat old = {0}, link = {0};
     const char *path = file->path;
+    if (!is_no_dash(path, failure)) return false;
     bool exists = stat(path, &old) == 0;
     if (!exists && !lstat(path, &link)) return failure_set(failure, STATUS_CALL, "cannot write %s: it is a link that leads nowhere", path);
     if (!*path) return failure_set(failure, STATUS_CALL, "cannot write to a file without a name");

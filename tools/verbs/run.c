@@ -101,6 +101,7 @@ static bool drawn_differs(const struct job *job, const char *option, const char 
 static bool files_differ(const struct job *job, struct failure *failure) {
     for (uint32_t i = 0; i < job->network.output_count; i++) {
         const char *path = job->output_paths[i];
+        if (!file_can_write(path, failure)) return false;
         bool read = path && network_reads(&job->network, path), written = false;
         for (uint32_t k = 0; !read && k < job->network.input_count; k++) read = file_same(path, job->input_paths[k]);
         for (uint32_t k = 0; path && !read && k < job->picture_count; k++) read = file_same(path, job->pictures[k]);

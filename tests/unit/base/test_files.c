@@ -77,6 +77,18 @@ static void files_read_back_as_written(void **state) {
     assert_int_equal(count_files(), 2);
 }
 
+static void a_dash_is_no_name(void **state) {
+    (void)state;
+    struct failure failure;
+    assert_false(file_can_write("-", &failure));
+    assert_int_equal(failure.status, STATUS_CALL);
+    assert_false(file_write("-", "x", 1, &failure));
+    assert_int_equal(failure.status, STATUS_CALL);
+    assert_non_null(strstr(failure.text, "/dev/stdout"));
+    assert_int_equal(access("-", F_OK), -1);
+    assert_true(file_can_write(in_folder("-"), &failure));
+}
+
 static void a_written_file_keeps_its_mode_and_link(void **state) {
     (void)state;
     struct failure failure;
@@ -344,6 +356,7 @@ int main(void) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(files_read_back_as_written),
+        IN_FOLDER(a_dash_is_no_name),
         IN_FOLDER(a_written_file_keeps_its_mode_and_link),
         IN_FOLDER(a_link_to_nothing_stays),
         cmocka_unit_test(a_full_disk_is_the_systems),
