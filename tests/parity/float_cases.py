@@ -361,6 +361,9 @@ def resizes():
         for roi in ((0, 0, 0.2, 0.3, 1, 1, 0.8, 0.9), (0, 0, -0.2, 0.1, 1, 1, 0.6, 1.3)):
             yield Case(f"{mode} crop {roi}", "Resize", x, floats(*roi), None, ints(1, 3, 4, 5), mode=mode, extrapolation_value=9.0,
                        coordinate_transformation_mode="tf_crop_and_resize")
+    for case in cubic_resizes(x, modes):
+        case.exact = False  # its weights are computed in double, and the two axes in another order
+        yield case
     yield Case("channels last", "Resize", uniform("x", 1, 5, 6, 3), None, floats(1, 2, 2, 1), mode="linear")
     yield Case("channels last, rows", "Resize", uniform("x", 2, 5, 6, 3), None, floats(1, 1.7, 1, 1), mode="linear")
     yield Case("two dimensions", "Resize", uniform("x", 5, 6), None, floats(2, 2), mode="linear")
@@ -368,6 +371,18 @@ def resizes():
     yield Case("volumes", "Resize", uniform("x", 2, 3, 4, 5, 6), None, floats(1, 1, 2, 0.6, 3), mode="linear")
     yield Case("volumes, crop", "Resize", uniform("x", 1, 2, 4, 5, 6), floats(0, 0, 0, -0.2, 0.1, 1, 1, 0.7, 0.9, 1.2), None,
                ints(1, 2, 3, 6, 7), mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0)
+
+
+def cubic_resizes(x, modes):
+    for transformation in modes:
+        more = {"mode": "cubic", "coordinate_transformation_mode": transformation, "opset": 19 if transformation == "half_pixel_symmetric" else 13}
+        for scales in ((1, 1, 2, 2), (1, 1, 1.6, 0.7), (1, 1, 3, 1), (1, 1, 0.4, 0.3)):
+            yield Case(f"cubic {transformation} {scales}", "Resize", x, None, floats(*scales), **more)
+        yield Case(f"cubic {transformation} sizes", "Resize", x, None, None, ints(1, 3, 13, 17), **more)
+        yield Case(f"cubic {transformation} inside", "Resize", x, None, floats(1, 1, 2.5, 1.5), cubic_coeff_a=-0.5, exclude_outside=1, **more)
+    yield Case("cubic two dimensions", "Resize", uniform("x", 5, 6), None, floats(2, 3), mode="cubic")
+    yield Case("cubic crop", "Resize", x, floats(0, 0, -0.2, 0.1, 1, 1, 0.6, 1.3), None, ints(1, 3, 4, 5), mode="cubic", extrapolation_value=9.0,
+               coordinate_transformation_mode="tf_crop_and_resize")
 
 
 def grids():

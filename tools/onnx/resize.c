@@ -48,6 +48,30 @@ int64_t onnx_resize_nearest(const struct onnx_resize *r, int64_t k) {
     return i < 0 ? 0 : i >= r->in ? r->in - 1 : i;
 }
 
+/* Keys' weights of the four neighbours of a position that is `rest` behind the second. */
+static void cubic_weights(double a, double rest, double *w) {
+    for (int i = 0; i < 4; i++) {
+        const double d = fabs(rest + 1 - i);
+        w[i] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+    }
+}
+
+bool onnx_resize_cubic(const struct onnx_node *node, const struct onnx_resize *r, int64_t k, int64_t at[4], double weights[4]) {
+    const bool inside = onnx_attribute_int(node, "exclude_outside", 0) != 0;
+    const float position = onnx_resize_keeps(r) ? (float)k : onnx_resize_position(r, k), low = floorf(position);
+    double sum = 0;
+    if (!(fabsf(position) < 1e9F)) return false;
+    cubic_weights((double)onnx_attribute_float(node, "cubic_coeff_a", -0.75F), (double)(position - low), weights);
+    for (int i = 0; i < 4; i++) {
+        const int64_t from = (int64_t)low + i - 1;
+        at[i] = from < 0 ? 0 : from >= r->in ? r->in - 1 : from;
+        if (inside && at[i] != from) weights[i] = 0;
+        sum += weights[i];
+    }
+    for (int i = 0; i < 4 && inside; i++) weights[i] /= sum;
+    return true;
+}
+
 /* The axis' place in the lists of scales, sizes and roi; -1 where the axes attribute leaves it out. */
 static int listed(const struct onnx_node *node, int axis, int rank) {
     int64_t axes[ONNX_MAX_RANK];

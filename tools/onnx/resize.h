@@ -27,4 +27,7 @@ float onnx_resize_position(const struct onnx_resize *r, int64_t k);
 /* The element that output k takes in mode nearest; -1: outside of the crop region. */
 int64_t onnx_resize_nearest(const struct onnx_resize *r, int64_t k);
 
+/* Cubic: the four inputs round output k, the edge in place of what lies beyond, and what each counts. False: it lies outside. */
+bool onnx_resize_cubic(const struct onnx_node *node, const struct onnx_resize *r, int64_t k, int64_t at[4], double weights[4]);
+
 #endif

@@ -3,7 +3,6 @@
 #include "tools/optimize/pass.h"
 #include "tools/onnx/resize.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The axis and the last one change places. */
@@ -60,33 +59,15 @@ static bool change_sums(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
-/* Keys' weights of the four neighbours of a position that is `rest` behind the second. */
-static void cubic_weights(double a, double rest, double *w) {
-    for (int i = 0; i < 4; i++) {
-        const double d = fabs(rest + 1 - i);
-        w[i] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-    }
-}
-
 /* Column k of a matrix of zeros. False: what lies outside the picture is of another colour. */
 static bool fill_cubic(const struct onnx_node *node, const struct onnx_resize *r, int64_t k, float *matrix) {
-    const double a = (double)onnx_attribute_float(node, "cubic_coeff_a", -0.75F);
-    const bool inside = onnx_attribute_int(node, "exclude_outside", 0) != 0;
-    const float at = onnx_resize_position(r, k), low = floorf(at);
-    int64_t kept[4];
-    double w[4], sum = 0;
-    if (!(fabsf(at) < 1e9F)) return false;
-    cubic_weights(a, (double)(at - low), w);
-    for (int i = 0; i < 4; i++) {
-        const int64_t from = (int64_t)low + i - 1;
-        kept[i] = from < 0 ? 0 : from >= r->in ? r->in - 1 : from;
-        if (inside && kept[i] != from) w[i] = 0;
-        sum += w[i];
-    }
+    int64_t at[4];
+    double w[4];
+    if (!onnx_resize_cubic(node, r, k, at, w)) return false;
     for (int i = 0; i < 4; i++) { /* at an edge several are the same pixel, and the last one has them all */
         for (int b = 0; b < i; b++)
-            if (kept[b] == kept[i]) w[i] += w[b], w[b] = 0;
-        matrix[kept[i] * r->out + k] = (float)(inside ? w[i] / sum : w[i]);
+            if (at[b] == at[i]) w[i] += w[b], w[b] = 0;
+        matrix[at[i] * r->out + k] = (float)w[i];
     }
     return true;
 }

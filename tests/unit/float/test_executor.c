@@ -79,6 +79,10 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("GridSample", 16, "f:1,1,2,2 f:1,1,1,2", "mode@nearest align_corners:1", 1); /* at 1.125, 1.25 */
     EXPECT("NonMaxSuppression", 11, "f:1,2,4 f:1,1,2 l=2", "", 0, 0, 1, 0, 0, 0);
     EXPECT("NonMaxSuppression", 11, "f:1,2,4 f:1,1,2 l=2 f#0.5 f#2.3", "", 0, 0, 1, -1, -1, -1);
+    EXPECT("Resize", 13, "f:1,1,2,2 - f=1,1,1.5,1.5", "mode@cubic", .184896F, .3315974F, .478299F, .4782988F, .625F, .7717017F, .7717021F,
+           .9184032F, 1.065105F);
+    EXPECT("Resize", 13, "f:1,1,2,2 - f=1,1,1,2", "mode@cubic exclude_outside:1 cubic_coeff_a~-0.5", .2279412F, .3017857F, .4482143F,
+           .5220588F, .7279411F, .8017857F, .9482143F, 1.022059F);
     EXPECT("Where", 13, "o=1,0 f:2 f:2", "", .25F, 1);
     EXPECT("TopK", 11, "f:2,2 l=1", "", .5F, 1);
     EXPECT("TopK", 11, "f:2,2 l=2", "axis:0 largest:0", .25F, .5F, .75F, 1);
