@@ -105,6 +105,12 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
         if (done[i].changes) onnx_notice(report, "optimized, %s: %s (%d)", done[i].name, done[i].what, done[i].changes);
 }
 
+void graph_unfuse(struct onnx_graph *g) {
+    (void)rounds_of(g);
+    if (pass_fused(g) + pass_moved(g)) edit_clean(g);
+    edit_settle(g);
+}
+
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);

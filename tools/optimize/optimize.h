@@ -25,6 +25,9 @@ bool graph_outgrown(const struct onnx_graph *g);
 /* Before that, of networks whose products of two activations stay in float: numbers that these are multiplied by come behind them. */
 void graph_scale_products(struct onnx_graph *g);
 
+/* Only what stands for several operators of ONNX, as an Attention, for runs in float. */
+void graph_unfuse(struct onnx_graph *g);
+
 /* Only what blobs have no form for, of a quantized graph: float16, normalizations, reductions. */
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report);
 

@@ -202,23 +202,46 @@ static void a_graph_has_as_many_inputs_as_it_likes(void **unused) {
     onnx_free(loaded);
 }
 
-static void refuse_node(const char *op, int opset, const char *inputs, const char *attributes, const char *why) {
-    char path[] = "/tmp/morsel-test-XXXXXX.onnx";
+/* A file of one node, for remove(). */
+static void write_node(char *path, const char *op, int opset, const char *inputs, const char *attributes) {
     int f = mkstemps(path, 5);
     struct bytes model = one_node(op, opset, inputs, attributes, 1);
     assert_true(f >= 0 && write(f, model.data, model.size) == (ssize_t)model.size && !close(f));
     free(model.data);
+}
+
+static void refuse_node(const char *op, int opset, const char *inputs, const char *attributes, const char *why) {
+    char path[] = "/tmp/morsel-test-XXXXXX.onnx";
+    write_node(path, op, opset, inputs, attributes);
     refuse(&(struct network_call){.path = path}, STATUS_INPUT, why);
     assert_int_equal(remove(path), 0);
 }
 
-/* What computes in bytes, or is made of other operators, has no float form: the blob that is made of it has. */
-static void some_networks_are_run_as_blobs(void **unused) {
+/* What computes in bytes has no float form: the blob that is made of it has. */
+static void a_network_of_bytes_is_run_as_a_blob(void **unused) {
     (void)unused;
     refuse_node("QLinearMatMul", 13, "u:2,2 f#0.5 u#1 u:2,2 f#0.5 u#1 f#0.5 u#1", "",
                 "onnx: the network is quantized, in QOperator form: run the blob that morsel convert makes of it: ");
-    refuse_node("Attention", 23, "f:1,2,3,4 f:1,2,3,4 f:1,2,3,4", "",
-                "onnx: nodes that are made of others run in a blob: morsel quantize makes one of it: ");
+}
+
+/* Of one key the answer is its value. */
+static void attention_in_one_node_runs_in_float(void **unused) {
+    (void)unused;
+    char path[] = "/tmp/morsel-test-XXXXXX.onnx";
+    const float numbers[2] = {0.5F, -3};
+    float got[2] = {0};
+    struct network network;
+    struct failure failure;
+    write_node(path, "Attention", 23, "f:1,1,1,2 f:1,1,1,2 f:1,1,1,2", "");
+    assert_true(network_open(&network, &(struct network_call){.path = path}, &failure));
+    struct network_run *run = network_run_open(&network, &failure);
+    for (uint32_t i = 0; i < 3; i++) assert_true(network_put(run, i, numbers, &failure));
+    assert_true(network_compute(run, NULL, NULL, &failure) && network_get(run, 0, got, &failure));
+    assert_memory_equal(got, numbers, sizeof got);
+    network_run_close(run);
+    network_close(&network);
+    assert_int_equal(remove(path), 0);
+    refuse_node("Attention", 23, "f:1,2,3,4 f:1,2,3,4 f:1,2,3,4", "softcap~2", "in this form; morsel takes floats, ");
 }
 
 /* Blobs that verbs make or open themselves, too. */
@@ -247,7 +270,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blob_and_its_onnx_file_answer_alike),  cmocka_unit_test(what_cannot_be_opened_is_refused),
         cmocka_unit_test(a_damaged_blob_is_refused_by_step),      cmocka_unit_test(what_would_be_told_at_length_is_refused),
-        cmocka_unit_test(a_graph_has_as_many_inputs_as_it_likes), cmocka_unit_test(some_networks_are_run_as_blobs),
-        cmocka_unit_test(the_environment_caps_kernels),           cmocka_unit_test(built_in_networks_open_by_name)};
+        cmocka_unit_test(a_graph_has_as_many_inputs_as_it_likes), cmocka_unit_test(a_network_of_bytes_is_run_as_a_blob),
+        cmocka_unit_test(attention_in_one_node_runs_in_float),    cmocka_unit_test(the_environment_caps_kernels),
+        cmocka_unit_test(built_in_networks_open_by_name)};
     return cmocka_run_group_tests(tests, take_onnx, NULL);
 }

@@ -5,6 +5,7 @@
 #include "tools/float/operator.h"
 #include "tools/network/host/extras.h"
 #include "tools/onnx/operator.h"
+#include "tools/optimize/optimize.h"
 #include "tools/samples/data/data_parts.h"
 #include "tools/network/host/float_answer.h"
 #include "tools/samples/rules/picture_rule.h"
@@ -105,32 +106,36 @@ static bool infer(struct network *network, const struct npy *arrays, struct fail
     return good;
 }
 
-/* Operators of QOperator form have no float form. */
-static bool needs_bytes(const struct onnx_node *node) {
-    return onnx_has(node, ONNX_QUANTIZED) && !onnx_has(node, ONNX_DYNAMIC) && !float_operator_of(node);
-}
-
-/* Passes say it in others, which run. */
+/* Whether it has no float form, but a pass says it in others that have. */
 static bool is_made_of_others(const struct onnx_node *node) {
     const struct onnx_operator *op = onnx_operator_of(node);
     return op && op->taken && !float_operator_of(node);
 }
 
+/* Any other network stays as the file has it, to the last bit of its results. */
+static void unfuse(struct onnx_graph *graph) {
+    bool any = false;
+    for (size_t i = 0; i < graph->node_count && !any; i++) any = is_made_of_others(graph->nodes[i]);
+    if (any) graph_unfuse(graph);
+}
+
+/* Operators of QOperator form have no float form. */
+static bool needs_bytes(const struct onnx_node *node) {
+    return onnx_has(node, ONNX_QUANTIZED) && !onnx_has(node, ONNX_DYNAMIC) && !float_operator_of(node);
+}
+
 static bool no_executor(const struct network *network, struct failure *failure) {
     const struct onnx_graph *graph = ((const struct float_network *)network->own)->graph;
-    const char *advice = NULL;
-    for (size_t i = 0; i < graph->node_count && !advice; i++)
-        if (needs_bytes(graph->nodes[i]))
-            advice = "the network is quantized, in QOperator form: run the blob that morsel convert makes of it";
-    for (size_t i = 0; i < graph->node_count && !advice; i++)
-        if (is_made_of_others(graph->nodes[i])) advice = "nodes that are made of others run in a blob: morsel quantize makes one of it";
-    if (advice) failure_prefix(failure, advice);
+    bool bytes = false;
+    for (size_t i = 0; i < graph->node_count && !bytes; i++) bytes = needs_bytes(graph->nodes[i]);
+    if (bytes) failure_prefix(failure, "the network is quantized, in QOperator form: run the blob that morsel convert makes of it");
     return failure_prefix(failure, network->call.path);
 }
 
 static bool float_start(struct network *network, const struct npy *arrays, struct failure *failure) {
     struct float_network *own = network->own;
     if (!infer(network, arrays, failure)) return false;
+    unfuse(own->graph);
     const struct onnx_value *first = network->output_count ? own->graph->outputs[0] : NULL;
     set_tensors(network);
     network->probabilities = first && first->producer && !strcmp(first->producer->op, "Softmax");
