@@ -301,7 +301,7 @@ static void add_output(struct lowering *l, struct onnx_value *value) {
     if (m && m->poison) return;
     if (!takes_value(l, value, "Output", node_is(value->producer, "NonMaxSuppression"))) return;
     const enum onnx_type stated = onnx_declared(value)->type;
-    if (value->type == ONNX_FLOAT && (stated == ONNX_INT64 || stated == ONNX_INT32 || stated == ONNX_BOOL))
+    if (value->type == ONNX_FLOAT && onnx_is_integer(stated))
         onnx_notice(l->report, "output '%s' is of %s in the file, and float in the blob: the same whole numbers", value->name,
                     onnx_type_name((int)stated));
     if (m && m->reading && !dynamic_output(l, value)) {

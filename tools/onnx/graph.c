@@ -126,8 +126,8 @@ void onnx_exchange_names(struct onnx_graph *graph, struct onnx_value *a, struct 
     struct onnx_value **slot_a = own_slot(graph, a), **slot_b = own_slot(graph, b);
     *slot_a = b;
     *slot_b = a;
-    a->name = b->name, x->hash = y->hash, x->numbered = y->numbered;
-    b->name = old.value.name, y->hash = old.hash, y->numbered = old.numbered;
+    a->name = b->name, x->hash = y->hash, x->numbered = y->numbered, x->type = y->type;
+    b->name = old.value.name, y->hash = old.hash, y->numbered = old.numbered, y->type = old.type;
 }
 
 void onnx_keep_values(struct onnx_graph *graph, bool (*keep)(const struct onnx_value *value)) {

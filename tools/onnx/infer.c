@@ -202,6 +202,8 @@ bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct fai
     onnx_count_uses(graph); /* for who asks whether its output is read; onnx_prune() counts what is left */
     for (size_t i = 0; i < graph->node_count; i++) infer_node(graph, graph->nodes[i], report);
     onnx_prune(graph);
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (!onnx_declared(graph->outputs[i])->type) onnx_declared(graph->outputs[i])->type = graph->outputs[i]->type;
     return true;
 }
 

@@ -92,7 +92,7 @@ struct onnx_memory {
 /* Every value of a graph is one of these; the cast is onnx_declared(). */
 struct onnx_declared {
     struct onnx_value value;
-    enum onnx_type type; /* as the file says */
+    enum onnx_type type; /* as the file says; of outputs without one, as it was inferred */
     struct onnx_shape shape;
     const char *symbols[ONNX_MAX_RANK]; /* names of free dimensions, NULL where there is none */
     size_t reads;                       /* the first note of who reads it, counted from 1 */
@@ -110,7 +110,7 @@ struct onnx_value *onnx_find(const struct onnx_graph *graph, const char *name);
 /* The value of that name, made if it is new. */
 struct onnx_value *onnx_named(struct onnx_graph *graph, const char *name);
 
-/* Each takes the other's name. */
+/* Each takes the other's name, and the type that the file states for it. */
 void onnx_exchange_names(struct onnx_graph *graph, struct onnx_value *a, struct onnx_value *b);
 /* Drops the values that `keep` does not want, and their names. */
 void onnx_keep_values(struct onnx_graph *graph, bool (*keep)(const struct onnx_value *value));

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/support/graph_words.h"
+#include "tools/lower/lower.h"
 #include "tools/optimize/pass.h"
 
 #include <math.h>
@@ -169,12 +170,41 @@ static void what_is_made_is_marked(void **state) {
     }
 }
 
+/* The notice of such an output names the type that the file states for it, and no other value's: passes let another one be the output. */
+static void an_output_that_becomes_float_is_told(void **state) {
+    (void)state;
+    static const int types[] = {6, 2, 0}; /* as the file states it; 0: not at all */
+    static const char *const said[] = {"output 'y' is of int32 in the file, and float", "output 'y' is of uint8 in the file, and float",
+                                       "output 'y' is of int32 in the file, and float"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct bytes graph = {0};
+        struct onnx_report report = {0};
+        add_value(&graph, 11, "x", 1, "1,4,6,6");
+        add_value(&graph, 12, "y", types[i], NULL);
+        add_value(&graph, 13, "a", 7, "1,1,6,6");
+        add_node(&graph, "most", "ArgMax", "x", "a", "axis:1");
+        add_node(&graph, "cast", "Cast", "a", "b", types[i] == 2 ? "to:2" : "to:6");
+        add_node(&graph, "same", "Identity", "b", "y", "");
+        struct bytes model = model_message(&graph, 17);
+        struct onnx_graph *g = inferred_bytes(&model);
+        graph_optimize(g, NULL);
+        struct net *net = lower(g, &report);
+        assert_non_null(net);
+        bool found = false;
+        for (size_t k = 0; k < report.notice_count; k++) found = found || strstr(report.notices[k], said[i]);
+        if (!found) fail_msg("no notice: %s", said[i]);
+        net_free(net);
+        onnx_report_free(&report);
+        onnx_free(g);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_stay_what_they_are),     cmocka_unit_test(the_first_of_equal_maxima_is_hard),
         cmocka_unit_test(infinities_are_compared),        cmocka_unit_test(the_largest_come_in_their_order),
         cmocka_unit_test(what_reads_integers_keeps_them), cmocka_unit_test(a_claim_is_no_count),
-        cmocka_unit_test(what_is_made_is_marked),
+        cmocka_unit_test(what_is_made_is_marked),         cmocka_unit_test(an_output_that_becomes_float_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
