@@ -187,8 +187,9 @@ LEAN_FILES := x86/depthwise_%.c x86/fc_avx%.c x86/float_pairs_avx2.c x86/gather_
 	arm64/matmul_neon.c arm64/move_neon.c arm64/pixels_neon.c arm64/tiles_neon.c
 # Plain C where CPUs have faster kernels: every arm64 has NEON. On x86 what else there is takes more than a hundredth of a run in plain C.
 LEAN_FILES += kernels/grid_sample.c kernels/non_max_suppression.c \
-	$(if $(ISA_FOLDER),kernels/dynamic.c kernels/layer_norm.c kernels/lut.c kernels/mean.c kernels/unary.c) \
-	$(if $(filter arm64,$(ISA_FOLDER)),kernels/binary.c kernels/conv.c kernels/depthwise.c kernels/float.c kernels/float_conv.c \
+	$(if $(ISA_FOLDER),kernels/dynamic.c kernels/float.c kernels/layer_norm.c kernels/lut.c kernels/mean.c \
+	kernels/unary.c) \
+	$(if $(filter arm64,$(ISA_FOLDER)),kernels/binary.c kernels/conv.c kernels/depthwise.c kernels/float_conv.c \
 	kernels/float_matmul.c kernels/float_strip.c kernels/matmul.c kernels/move.c kernels/pixels.c kernels/pool.c \
 	kernels/product.c kernels/requant.c kernels/softmax.c)
 size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2 -Os,$(OPT)),$(SMALL) \

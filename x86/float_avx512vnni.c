@@ -119,31 +119,31 @@ void morsel_unary_avx512vnni(const struct morsel_unary_args *a, uint32_t begin, 
 
 /* ---- along lines ---- */
 
-static __mmask16 first_of(uint32_t n) {
-    return n < 16 ? (__mmask16)((1u << n) - 1) : (__mmask16)0xffff;
+/* Of sixteen elements, or those that a mask has; element i is in sum i % 8, and exponentials wait in y. */
+SIXTEEN_INLINE __m256 softmax_some(const float *x, float *y, __mmask16 mask, __m512 most, __m256 sums) {
+    const __m512 v = _mm512_maskz_mov_ps(mask, eight_exp_below(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x), most)));
+    _mm512_mask_storeu_ps(y, mask, v);
+    return _mm256_add_ps(_mm256_add_ps(sums, _mm512_castps512_ps256(v)), _mm512_extractf32x8_ps(v, 1));
 }
 
-/* Element i is in sum i % 8; exponentials wait in y. */
+/* Whole sixteens apart from the rest: what was stored by a mask is loaded late. */
 static void softmax_line(const struct morsel_softmax_args *a, size_t first) {
+    const uint32_t whole = a->count / 16 * 16;
+    const __mmask16 rest = (__mmask16)((1u << a->count % 16) - 1);
     const float *x = (const float *)a->x.data + first;
     float *y = (float *)a->y.data + first, parts[8];
     __m512 most = _mm512_set1_ps(-FLT_MAX), sum;
     __m256 sums = _mm256_setzero_ps();
-    for (uint32_t i = 0; i < a->count; i += 16) most = _mm512_max_ps(_mm512_mask_loadu_ps(most, first_of(a->count - i), x + i), most);
+    for (uint32_t i = 0; i < whole; i += 16) most = _mm512_max_ps(_mm512_loadu_ps(x + i), most);
+    most = _mm512_max_ps(_mm512_mask_loadu_ps(most, rest, x + whole), most);
     most = _mm512_set1_ps(_mm512_reduce_max_ps(most));
-    for (uint32_t i = 0; i < a->count; i += 16) {
-        const __mmask16 mask = first_of(a->count - i);
-        const __m512 v = _mm512_maskz_mov_ps(mask, eight_exp_below(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), most)));
-        _mm512_mask_storeu_ps(y + i, mask, v);
-        sums = _mm256_add_ps(sums, _mm512_castps512_ps256(v));
-        sums = _mm256_add_ps(sums, _mm512_extractf32x8_ps(v, 1));
-    }
+    for (uint32_t i = 0; i < whole; i += 16) sums = softmax_some(x + i, y + i, 0xffff, most, sums);
+    if (rest) sums = softmax_some(x + whole, y + whole, rest, most, sums);
     _mm256_storeu_ps(parts, sums);
     sum = _mm512_set1_ps(morsel_add_eight(parts));
-    for (uint32_t i = 0; i < a->count; i += 16) {
-        const __mmask16 mask = first_of(a->count - i);
-        _mm512_mask_storeu_ps(y + i, mask, limited(&a->y, _mm512_div_ps(_mm512_maskz_loadu_ps(mask, y + i), sum)));
-    }
+    for (uint32_t i = 0; i < whole; i += 16)
+        _mm512_storeu_ps(y + i, limited(&a->y, _mm512_div_ps(_mm512_loadu_ps(y + i), sum)));
+    if (rest) _mm512_mask_storeu_ps(y + whole, rest, limited(&a->y, _mm512_div_ps(_mm512_maskz_loadu_ps(rest, y + whole), sum)));
 }
 
 void morsel_softmax_avx512vnni(const struct morsel_softmax_args *a, uint32_t begin, uint32_t end) {
