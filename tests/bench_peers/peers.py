@@ -13,7 +13,7 @@ ONEDNN = {"avx2": "AVX2", "avxvnni": "AVX2_VNNI", "avx512vnni": "AVX512_CORE_VNN
 
 
 def add_options(p, rounds, seconds):
-    p.add_argument("--cpu", default="avx512vnni", choices=sorted(ONEDNN))
+    p.add_argument("--cpu", default="avx512vnni", choices=sorted(ONEDNN), help="the most that Morsel and OpenVINO take; others know no cap")
     p.add_argument("--rounds", type=int, default=rounds)
     p.add_argument("--seconds", type=float, default=seconds, help="of each peer in a round")
     p.add_argument("--threads", type=int, default=1)

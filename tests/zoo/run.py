@@ -276,6 +276,8 @@ def main():
     load = round(os.getloadavg()[0], 1)
     print(f"{peers.machine()}, {A.cpu}, threads {A.threads} on cores {', '.join(map(str, CORES))}; {A.rounds} rounds; load {load}; "
           f"times in ms, {'least' if A.least else 'medians'}")
+    if A.cpu != "avx512vnni":
+        print("ONNX Runtime and LiteRT know no such cap: they take what the CPU has")
     print(HEAD)
     rows = []
     for name in chosen():
