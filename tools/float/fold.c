@@ -11,27 +11,34 @@ static int64_t count_of(const struct onnx_value *value) {
     return count < 0 ? 0 : count;
 }
 
-/* Products of a sum, or more of them. */
+/* Products of a sum, or more of them; of a ConvTranspose those of an input, which all come about, wherever its pads cut. */
 static int64_t depth_of(const struct onnx_node *node) {
     const struct onnx_shape *w = &node->inputs[1]->shape;
-    const int64_t count = count_of(node->inputs[1]);
-    if (!strcmp(node->op, "Conv")) return count / w->dims[0];
-    if (!strcmp(node->op, "ConvTranspose")) return count / w->dims[1];
+    if (strstr(node->op, "Conv")) return count_of(node->inputs[1]) / w->dims[0];
     const int64_t down = w->rank > 1 ? w->dims[w->rank - 2] : 1, along = w->rank ? w->dims[w->rank - 1] : 1;
     return down > along ? down : along;
+}
+
+/* What an element of the result is made of: neighbouring channels, and the operands of a sum of many. */
+static int64_t neighbours_of(const struct onnx_node *node) {
+    const struct onnx_shape *x = &node->inputs[0]->shape;
+    const int64_t size = onnx_attribute_int(node, "size", 0);
+    if (!strcmp(node->op, "LRN")) return x->rank > 1 && x->dims[1] < size ? x->dims[1] : size;
+    return node->input_count > 5 && onnx_class_of(node) != ONNX_JOIN ? node->input_count : 1;
 }
 
 /* Numbers that are looked at, or more: files that ask for very many are hostile. -1: too many to be counted. */
 static int64_t work_of(const struct onnx_node *node) {
     const int64_t y = count_of(node->outputs[0]), x = count_of(node->inputs[0]);
-    int64_t each = 1, taps[3] = {1, 1, 1};
+    int64_t each, taps[3] = {1, 1, 1};
     if (!y || !x) return 1;
     if (x > FLOAT_MOST || y > FLOAT_MOST) return -1;
     if (!strcmp(node->op, "Einsum")) each = x * (onnx_input(node, 1) ? count_of(node->inputs[1]) : 1) / y + 1;
     else if (onnx_class_of(node) == ONNX_LAYER) each = depth_of(node);
     else if (onnx_attribute_ints(node, "kernel_shape", taps, 3) > 0) each = taps[0] * taps[1] * taps[2];
+    else each = neighbours_of(node);
     if (each < 0 || each > FLOAT_MOST) return -1;
-    return y * each + x;
+    return strcmp(node->op, "ConvTranspose") ? y * each + x : x * each + y;
 }
 
 /* Integers are computed by onnx_infer() or not at all: here they would be floats. Places of a maximum are small. */

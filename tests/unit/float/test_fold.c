@@ -80,11 +80,25 @@ static void bytes_outputs_and_too_much_work_stay(void **state) {
     check_left("1,4", "Expand ~1x1 $1024,1024 > a; MatMul a a > c; ReduceMean c > m; Add x m > y", "MatMul ReduceMean Add");
 }
 
+/* Work that a result's size does not tell: of many neighbours, of what pads cut off, of many operands. */
+static void hidden_work_stays(void **state) {
+    (void)state;
+    check_left("1,4", "Expand ~1x1x1 $1,2000,100 > a; LRN a > l size:2001; ReduceMean l > m keepdims:0; Add x m > y", "LRN ReduceMean Add");
+    check_left(
+        "1,4",
+        "Expand ~1x1x1x1 $1,1,512,512 > a; ConvTranspose a %1x1x9x9 > c pads=259,259,259,259; ReduceMean c > m keepdims:0; Add x m > y",
+        "ConvTranspose ReduceMean Add");
+    check_left("1,4", "Expand ~1x1 $512,512 > a; Mean a a a a a a a a a a > s; ReduceMean s > m keepdims:0; Add x m > y",
+               "Mean ReduceMean Add");
+    check_left("1,4", "LRN %1x8x2 > l size:2147483647; ReduceMean l > m keepdims:0; Add x m > y", "Add");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_the_executor_has_is_computed),
         cmocka_unit_test(shapes_follow_from_it),
         cmocka_unit_test(bytes_outputs_and_too_much_work_stay),
+        cmocka_unit_test(hidden_work_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
