@@ -25,16 +25,17 @@ bool geometry_read(struct preparation *p, const int64_t *weight_kernel, struct o
     return true;
 }
 
+/* Taps t and t + period fall into the same plane: the first multiple of the dilation that is one of the stride, too, begins anew. */
 static void prepare_axis(struct preparation *p, struct planes_axis *a) {
-    int64_t reach = 0;
+    int64_t reach = 0, period = a->kernel;
     a->remainder = prepare_alloc(p, (size_t)a->kernel * sizeof *a->remainder);
     a->plane = prepare_alloc(p, (size_t)a->kernel * sizeof *a->plane);
     for (int64_t t = 0; t < a->kernel; t++) {
-        int64_t remainder = t * a->dilation % a->stride, i = 0;
+        const int64_t remainder = t * a->dilation % a->stride;
         reach = t * a->dilation / a->stride > reach ? t * a->dilation / a->stride : reach;
-        while (i < a->count && a->remainder[i] != remainder) i++;
-        if (i == a->count) a->remainder[a->count++] = remainder;
-        a->plane[t] = i;
+        if (t && !remainder && t < period) period = t;
+        if (t < period) a->remainder[a->count++] = remainder;
+        a->plane[t] = t % period;
     }
     a->size = a->out + reach;
 }

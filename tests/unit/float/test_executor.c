@@ -57,6 +57,8 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("Einsum", 12, "f:2 f:2", "equation@a,b->ba", .25F * .75F, .5F * .75F, .25F * 1, .5F * 1);
     EXPECT("Einsum", 12, "f:2,2", "equation@ab->b", 1, 1.5F);
     EXPECT("MaxPool", 12, "f:1,1,2,2", "kernel_shape=2,2", 1);
+    /* Of taps at 0, 2 and 4 the last lies between strides as the first does. */
+    EXPECT("MaxPool", 12, "f:1,1,1,9", "kernel_shape=1,3 strides=1,4 dilations=1,2", 1.25F, 2.25F);
     EXPECT("AveragePool", 12, "f:1,1,2,2", "kernel_shape=2,2 pads=1,1,0,0", .25F, .375F, .5F, .625F);
     EXPECT("AveragePool", 12, "f:1,1,2,2", "kernel_shape=2,2 pads=1,1,0,0 count_include_pad:1", .0625F, .1875F, .25F, .625F);
     EXPECT("GlobalAveragePool", 12, "f:1,2,2,1", "", .375F, .875F);
