@@ -30,7 +30,7 @@ static int64_t neighbours_of(const struct onnx_node *node) {
 /* Numbers that are looked at, or more: files that ask for very many are hostile. -1: too many to be counted. */
 static int64_t work_of(const struct onnx_node *node) {
     const int64_t y = count_of(node->outputs[0]), x = count_of(node->inputs[0]);
-    int64_t each, taps[3] = {1, 1, 1};
+    int64_t each, taps[3] = {1, 1, 1}, apart[3] = {1, 1, 1}; /* what lies between taps is copied, padding and all */
     if (!y || !x) return 1;
     if (x > FLOAT_MOST || y > FLOAT_MOST) return -1;
     if (!strcmp(node->op, "Einsum")) each = x * (onnx_input(node, 1) ? count_of(node->inputs[1]) : 1) / y + 1;
@@ -38,6 +38,9 @@ static int64_t work_of(const struct onnx_node *node) {
     else if (onnx_attribute_ints(node, "kernel_shape", taps, 3) > 0) each = taps[0] * taps[1] * taps[2];
     else each = neighbours_of(node);
     if (each < 0 || each > FLOAT_MOST) return -1;
+    onnx_attribute_ints(node, "dilations", apart, 3);
+    for (int i = 0; i < 3; each *= apart[i++])
+        if (apart[i] > FLOAT_MOST / (each + 1)) return -1;
     return strcmp(node->op, "ConvTranspose") ? y * each + x : x * each + y;
 }
 

@@ -80,7 +80,7 @@ static void bytes_outputs_and_too_much_work_stay(void **state) {
     check_left("1,4", "Expand ~1x1 $1024,1024 > a; MatMul a a > c; ReduceMean c > m; Add x m > y", "MatMul ReduceMean Add");
 }
 
-/* Work that a result's size does not tell: of many neighbours, of what pads cut off, of many operands. */
+/* Work that a result's size does not tell: of many neighbours, of what pads cut off, of many operands, of padding between taps. */
 static void hidden_work_stays(void **state) {
     (void)state;
     check_left("1,4", "Expand ~1x1x1 $1,2000,100 > a; LRN a > l size:2001; ReduceMean l > m keepdims:0; Add x m > y", "LRN ReduceMean Add");
@@ -90,6 +90,11 @@ static void hidden_work_stays(void **state) {
         "ConvTranspose ReduceMean Add");
     check_left("1,4", "Expand ~1x1 $512,512 > a; Mean a a a a a a a a a a > s; ReduceMean s > m keepdims:0; Add x m > y",
                "Mean ReduceMean Add");
+    check_left(
+        "1,4",
+        "Expand ~1x1x1x1 $1,100,1,1 > a; MaxPool a > p kernel_shape=2,2 dilations=700,700 pads=700,700,0,0; ReduceMean p > m keepdims:0; "
+        "Add x m > y",
+        "MaxPool ReduceMean Add");
     check_left("1,4", "LRN %1x8x2 > l size:2147483647; ReduceMean l > m keepdims:0; Add x m > y", "Add");
 }
 
