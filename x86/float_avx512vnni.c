@@ -141,8 +141,7 @@ static void softmax_line(const struct morsel_softmax_args *a, size_t first) {
     if (rest) sums = softmax_some(x + whole, y + whole, rest, most, sums);
     _mm256_storeu_ps(parts, sums);
     sum = _mm512_set1_ps(morsel_add_eight(parts));
-    for (uint32_t i = 0; i < whole; i += 16)
-        _mm512_storeu_ps(y + i, limited(&a->y, _mm512_div_ps(_mm512_loadu_ps(y + i), sum)));
+    for (uint32_t i = 0; i < whole; i += 16) _mm512_storeu_ps(y + i, limited(&a->y, _mm512_div_ps(_mm512_loadu_ps(y + i), sum)));
     if (rest) _mm512_mask_storeu_ps(y + whole, rest, limited(&a->y, _mm512_div_ps(_mm512_maskz_loadu_ps(rest, y + whole), sum)));
 }
 
