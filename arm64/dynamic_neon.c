@@ -78,11 +78,9 @@ void morsel_quantize_neon(const struct morsel_quantize_args *a, uint32_t begin, 
 
 /* ---- products ---- */
 
-/* Four channels of a pixel in float; comparisons as plain C has them. */
+/* Four channels of a pixel in float. */
 static inline float32x4_t finish(int32x4_t sum, float32x4_t m, float32x4_t bias, float32x4_t low, float32x4_t high) {
-    float32x4_t v = vaddq_f32(vmulq_f32(vcvtq_f32_s32(sum), m), bias);
-    v = vbslq_f32(vcltq_f32(v, low), low, v);
-    return vbslq_f32(vcgtq_f32(v, high), high, v);
+    return morsel_limit4(vaddq_f32(vmulq_f32(vcvtq_f32_s32(sum), m), bias), low, high);
 }
 
 void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, uint32_t channel, size_t first,

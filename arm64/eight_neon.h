@@ -133,10 +133,8 @@ static inline struct eight_writer eight_writer(const struct morsel_output *y) {
     return w;
 }
 
-/* Chosen by comparisons: a minimum or maximum would make 0 of a -0 at a limit of 0. */
 MORSEL_INLINE float32x4_t eight_clamp(const struct eight_writer *w, float32x4_t v) {
-    v = vbslq_f32(vcltq_f32(v, w->float_min), w->float_min, v);
-    return vbslq_f32(vcgtq_f32(v, w->float_max), w->float_max, v);
+    return morsel_limit4(v, w->float_min, w->float_max);
 }
 
 /* The one NaN that is stored. */

@@ -71,12 +71,6 @@ static inline float32x4_t scaled(const struct morsel_channels *c, const int32_t 
     return vmulq_f32(vcvtq_f32_s32(vld1q_s32(sums)), vld1q_f32(c->multiplier + channel));
 }
 
-/* Comparisons as plain C has them. */
-static inline float32x4_t limited(float32x4_t v, const struct limits *l) {
-    v = vbslq_f32(vcltq_f32(v, l->low), l->low, v);
-    return vbslq_f32(vcgtq_f32(v, l->high), l->high, v);
-}
-
 static inline int16x8_t whole(float32x4_t a, float32x4_t b, int32x4_t add) {
     return vcombine_s16(vmovn_s32(vaddq_s32(vcvtnq_s32_f32(a), add)), vmovn_s32(vaddq_s32(vcvtnq_s32_f32(b), add)));
 }
@@ -98,7 +92,8 @@ void morsel_store_raw(const struct morsel_output *y, const struct morsel_channel
             v0 = vaddq_f32(v0, vld1q_f32(bias)), v1 = vaddq_f32(v1, vld1q_f32(bias + 4));
             v2 = vaddq_f32(v2, vld1q_f32(bias + 8)), v3 = vaddq_f32(v3, vld1q_f32(bias + 12));
         }
-        v0 = limited(v0, &l), v1 = limited(v1, &l), v2 = limited(v2, &l), v3 = limited(v3, &l);
+        v0 = morsel_limit4(v0, l.low, l.high), v1 = morsel_limit4(v1, l.low, l.high);
+        v2 = morsel_limit4(v2, l.low, l.high), v3 = morsel_limit4(v3, l.low, l.high);
         now = n < 16 ? n : 16;
         if (y->qparams.is_float) {
             store_floats((float *)y->data + first, v0, v1, v2, v3, now);

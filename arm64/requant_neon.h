@@ -66,7 +66,13 @@ void morsel_requant_describe(struct morsel_requant *f, const struct morsel_outpu
 void morsel_span_prepare(struct morsel_span *span, const struct morsel_channels *c, const struct morsel_input *x,
                          const struct morsel_output *y, uint32_t first, uint32_t blocks);
 
-/* Raw sums [pixels][16] of the n channels from `channel` on, into elements `first`, `first + step` ... */
+/* Chosen by comparisons, as in plain C: a minimum or maximum would make 0 of a -0 at a limit of 0. A NaN stays. */
+static inline __attribute__((always_inline)) float32x4_t morsel_limit4(float32x4_t v, float32x4_t low, float32x4_t high) {
+    v = vbslq_f32(vcltq_f32(v, low), low, v);
+    return vbslq_f32(vcgtq_f32(v, high), high, v);
+}
+
+/* Raw sums of the n channels from `channel` on, into elements `first` and on. Sums and constants are read in sixteens. */
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,
                       size_t first);
 
