@@ -17,9 +17,13 @@ struct rounds {
     size_t done, looks, most_looks;
 };
 
-static struct rounds rounds_of(struct onnx_graph *g) {
+static void limit_growth(struct onnx_graph *g) {
     g->memory->most_nodes = g->node_count + MOST_ADDED;
     g->memory->outgrown = NULL;
+}
+
+static struct rounds rounds_of(struct onnx_graph *g) {
+    limit_growth(g);
     return (struct rounds){.most_looks = LEAST_LOOKS + LOOKS_OF_A_NODE * g->node_count};
 }
 
@@ -106,7 +110,7 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
 }
 
 void graph_unfuse(struct onnx_graph *g) {
-    (void)rounds_of(g);
+    limit_growth(g);
     if (pass_fused(g) + pass_moved(g)) edit_clean(g);
     edit_settle(g);
 }
