@@ -70,10 +70,11 @@ void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *r
 /* The same for matrix products. Of short rows, which they always take, none goes to plain C and its frames; rows of results are `step`
  * elements apart. */
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room);
-int morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t step, morsel_tile_fn *tile, struct morsel_pairs *room);
-int morsel_fc_short_neon(const struct morsel_fc_args *a, uint32_t step);
-int morsel_fc_short_dotprod(const struct morsel_fc_args *a, uint32_t step);
-int morsel_fc_short_i8mm(const struct morsel_fc_args *a, uint32_t step);
+void morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step, morsel_tile_fn *tile,
+                           struct morsel_pairs *room);
+void morsel_fc_short_neon(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step);
+void morsel_fc_short_dotprod(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step);
+void morsel_fc_short_i8mm(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step);
 
 morsel_conv_fn morsel_conv_rows_i8mm;
 morsel_fc_fn morsel_fc_blocks_i8mm;

@@ -301,8 +301,8 @@ void morsel_conv_rows_dotprod(const struct morsel_conv_args *a, const uint8_t *c
     morsel_conv_tiles(a, rows, y, n, morsel_tile_dotprod, NULL);
 }
 
-int morsel_fc_short_dotprod(const struct morsel_fc_args *a, uint32_t step) {
-    return morsel_fc_short_tiles(a, step, morsel_tile_dotprod, NULL);
+void morsel_fc_short_dotprod(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step) {
+    morsel_fc_short_tiles(a, apart, y_step, morsel_tile_dotprod, NULL);
 }
 
 void morsel_fc_blocks_dotprod(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {

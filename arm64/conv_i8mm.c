@@ -335,6 +335,6 @@ void morsel_fc_blocks_i8mm(const struct morsel_fc_args *a, uint32_t begin, uint3
     morsel_fc_tiles(a, begin, end, tile_i8mm, pairs_for(a, begin, end));
 }
 
-int morsel_fc_short_i8mm(const struct morsel_fc_args *a, uint32_t step) {
-    return morsel_fc_short_tiles(a, step, tile_i8mm, pairs_for(a, 0, a->rows * a->blocks));
+void morsel_fc_short_i8mm(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step) {
+    morsel_fc_short_tiles(a, apart, y_step, tile_i8mm, pairs_for(a, 0, a->rows * a->blocks));
 }

@@ -129,8 +129,8 @@ void morsel_conv_rows_neon(const struct morsel_conv_args *a, const uint8_t *cons
     morsel_conv_tiles(a, rows, y, n, tile_neon, NULL);
 }
 
-int morsel_fc_short_neon(const struct morsel_fc_args *a, uint32_t step) {
-    return morsel_fc_short_tiles(a, step, tile_neon, NULL);
+void morsel_fc_short_neon(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step) {
+    morsel_fc_short_tiles(a, apart, y_step, tile_neon, NULL);
 }
 
 void morsel_fc_blocks_neon(const struct morsel_fc_args *a, uint32_t begin, uint32_t end) {

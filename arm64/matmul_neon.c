@@ -19,10 +19,8 @@ const char *morsel_matmul_refusal_neon(const void *args) {
     return packed_refusal(args);
 }
 
-static __attribute__((noinline)) void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end,
-                                               packed_in_place *in_place) {
-    const struct packed_by by = {NULL, in_place};
-    if (packs(a, begin, end)) matmul_packed(a, begin, end, &by);
+static __attribute__((noinline)) void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, packed_fn *by) {
+    if (packs(a, begin, end)) matmul_packed(a, begin, end, by);
     else morsel_matmul_rows_c(a, begin, end);
 }
 

@@ -330,7 +330,7 @@ void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *r
 
 /* A matrix product as a convolution 1x1 over a picture of one row. */
 static __attribute__((noinline)) void as_conv(struct morsel_conv_args *conv, const struct morsel_fc_args *a) {
-    struct morsel_window win = {1, a->rows, a->inputs, 1, a->rows, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, a->rows * a->inputs, 0};
+    struct morsel_window win = {1, a->rows, a->inputs, 1, a->rows, a->outputs, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
     memset(conv, 0, sizeof *conv);
     conv->window = win;
     conv->x = a->x;
@@ -369,21 +369,23 @@ static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_
         w->rows = &line; /* cppcheck-suppress autoVariables */
         w->lines = a->lines ? a->lines + 2 * (size_t)row : NULL;
         window->out_w = rows ? rows : 1;
-        window->in_w = window->out_w * window->kernel_w;
-        window->in_row = window->out_w * a->inputs;
+        window->in_w = (window->out_w - 1) * window->stride_w + window->kernel_w;
+        window->in_row = window->in_w * window->in_c;
         w->outs = stop * 16 < a->outputs ? stop * 16 : a->outputs;
         for (uint32_t c = block * 16; c < w->outs; c += w->most) run_span(w, 0, c, window->out_w, (size_t)row * window->out_c, tile);
         if (!rows) begin += stop - block;
     }
 }
 
-/* Rows of y are `step` elements apart. */
-static int fc_tiles(const struct morsel_fc_args *a, uint32_t step, uint32_t begin, uint32_t end, morsel_tile_fn *tile,
+/* Rows of x are so many of their lengths apart, every so many pixels of a row; those of y so many elements. */
+static int fc_tiles(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step, uint32_t begin, uint32_t end, morsel_tile_fn *tile,
                     struct morsel_pairs *room) {
     struct morsel_conv_args conv;
     struct walk w;
     as_conv(&conv, a);
-    conv.window.out_c = step;
+    conv.window.stride_w = apart;
+    conv.window.in_w *= apart;
+    conv.window.out_c = y_step;
     if (room) split_depth(&conv, room->bytes);
     if (a->lines) conv.x.qparams.zero = 128; /* zero points come with the results */
     w.a = &conv;
@@ -394,10 +396,11 @@ static int fc_tiles(const struct morsel_fc_args *a, uint32_t step, uint32_t begi
     return 1;
 }
 
-int morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t step, morsel_tile_fn *tile, struct morsel_pairs *room) {
-    return fc_tiles(a, step, 0, a->rows * a->blocks, tile, room);
+void morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step, morsel_tile_fn *tile,
+                           struct morsel_pairs *room) {
+    fc_tiles(a, apart, y_step, 0, a->rows * a->blocks, tile, room);
 }
 
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room) {
-    if (!fc_tiles(a, a->outputs, begin, end, tile, room)) morsel_fc_blocks_c(a, begin, end);
+    if (!fc_tiles(a, 1, a->outputs, begin, end, tile, room)) morsel_fc_blocks_c(a, begin, end);
 }

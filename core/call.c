@@ -30,7 +30,8 @@ struct morsel_room *morsel_args_room(union morsel_args *args, uint32_t kind) {
     case MORSEL_STEP_CONV:
     case MORSEL_STEP_DEPTHWISE: return &args->conv.room;
     case MORSEL_STEP_FC: return &args->fc.room;
-    case MORSEL_STEP_MATMUL: return &args->matmul.room;
+    case MORSEL_STEP_MATMUL:
+    case MORSEL_STEP_VIEW_MATMUL: return &args->matmul.room;
     case MORSEL_STEP_FLOAT_CONV: return &args->float_conv.room;
     case MORSEL_STEP_FLOAT_MATMUL: return &args->float_matmul.room;
     case MORSEL_STEP_SOFTMAX: return &args->softmax.room;

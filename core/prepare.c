@@ -181,45 +181,65 @@ void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation
     if (!by_line) take_numbers(call, w, &a->channels);
 }
 
-void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_preparation *w) {
-    const struct morsel_blob_matmul *p = w->parameters;
+_Static_assert(offsetof(struct morsel_views, y_stride) == offsetof(struct morsel_blob_float_matmul, factor) &&
+                   offsetof(struct morsel_views, inner) == offsetof(struct morsel_blob_float_matmul, inner) &&
+                   offsetof(struct morsel_views, a_stride) == offsetof(struct morsel_blob_float_matmul, a_stride) &&
+                   offsetof(struct morsel_views, term_stride) == offsetof(struct morsel_blob_float_matmul, term_stride),
+               "views are as blobs have them");
+
+static void take_views(struct morsel_call *call, struct morsel_views *v, const struct morsel_blob_float_matmul *p) {
+    memcpy(v, p, offsetof(struct morsel_views, y_stride));
+    v->a_batch = v->b_batch = v->middle;
+    v->a_divide = v->b_divide = 1;
+    v->y_stride[0] = v->middle * v->rows * v->columns;
+    v->y_stride[1] = (v->turned ? 1 : v->rows) * v->columns;
+    v->y_stride[2] = (v->turned ? v->middle : 1) * v->columns;
+    call->units = v->outer * v->middle * v->rows;
+}
+
+static void prepare_views(struct morsel_call *call, const struct morsel_preparation *w, const struct morsel_blob_float_matmul *p,
+                          int32_t out_min, int32_t out_max) {
     struct morsel_matmul_args *a = &call->args.matmul;
+    take_views(call, &a->views, p);
     take_input(&a->a, w, 0);
     take_input(&a->b, w, 1);
-    take_output(&a->y, w, p->out_min, p->out_max, p->float_min, p->float_max);
-    a->rows = p->rows;
-    a->inner = p->inner;
-    a->columns = p->columns;
-    a->a_batch = p->a_batch;
-    a->a_divide = p->a_divide;
-    a->b_batch = p->b_batch;
-    a->b_divide = p->b_divide;
-    a->multiplier = p->multiplier;
+    take_output(&a->y, w, out_min, out_max, p->float_min, p->float_max);
+    a->multiplier = p->factor;
     call->kernel.matmul = table_for(w, w->kernels->refusals.matmul, a)->matmul;
-    call->units = p->batch * p->rows;
+}
+
+void morsel_prepare_view_matmul(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_view_matmul *p = w->parameters;
+    prepare_views(call, w, &p->product, p->out_min, p->out_max);
+}
+
+void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_preparation *w) {
+    const struct morsel_blob_matmul *p = w->parameters;
+    const struct morsel_blob_float_matmul whole = {.dims = {p->batch, 1, p->rows, p->columns},
+                                                   .inner = p->inner,
+                                                   .a_stride = {0, p->rows * p->inner, p->inner},
+                                                   .b_stride = {0, p->inner * p->columns, p->columns, 1},
+                                                   .factor = p->multiplier,
+                                                   .float_min = p->float_min,
+                                                   .float_max = p->float_max};
+    struct morsel_views *v = &call->args.matmul.views;
+    prepare_views(call, w, &whole, p->out_min, p->out_max);
+    v->a_batch = p->a_batch;
+    v->a_divide = p->a_divide;
+    v->b_batch = p->b_batch;
+    v->b_divide = p->b_divide;
 }
 
 void morsel_prepare_float_matmul(struct morsel_call *call, const struct morsel_preparation *w) {
     const struct morsel_blob_float_matmul *p = w->parameters;
     struct morsel_float_matmul_args *a = &call->args.float_matmul;
-    const uint32_t *dims = p->dims;
-    a->a = (const float *)w->x_at + p->a_first;
-    a->b = (const float *)input_at(w, 1) + p->b_first;
+    take_views(call, &a->views, p);
+    a->a = (const float *)w->x_at;
+    a->b = input_at(w, 1);
     a->term = w->step->input_count > 2 ? input_at(w, 2) : NULL;
     take_output(&a->y, w, 0, 0, p->float_min, p->float_max);
-    a->middle = dims[1];
-    a->rows = dims[2];
-    a->inner = p->inner;
-    a->columns = dims[3];
-    memcpy(a->a_stride, p->a_stride, sizeof a->a_stride);
-    memcpy(a->b_stride, p->b_stride, sizeof a->b_stride);
-    memcpy(a->term_stride, p->term_stride, sizeof a->term_stride);
-    a->y_stride[0] = dims[1] * dims[2] * dims[3];
-    a->y_stride[1] = (p->turned ? 1 : dims[2]) * dims[3];
-    a->y_stride[2] = (p->turned ? dims[1] : 1) * dims[3];
     a->factor = p->factor;
     call->kernel.float_matmul = w->kernels->float_matmul;
-    call->units = dims[0] * dims[1] * dims[2];
 }
 
 void morsel_prepare_binary(struct morsel_call *call, const struct morsel_preparation *w) {

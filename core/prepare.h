@@ -24,6 +24,7 @@ void morsel_prepare_float_conv(struct morsel_call *call, const struct morsel_pre
 void morsel_prepare_pool(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_fc(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_matmul(struct morsel_call *call, const struct morsel_preparation *w);
+void morsel_prepare_view_matmul(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_float_matmul(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_binary(struct morsel_call *call, const struct morsel_preparation *w);
 void morsel_prepare_unary(struct morsel_call *call, const struct morsel_preparation *w);

@@ -95,21 +95,30 @@ static const struct setting settings[] = {
     SET(FC, fc.inputs, CHANNELS),
     SET(FC, fc.outputs, CHANNELS),
     SET(FC, fc.blocks, 1),
-    SET(MATMUL, matmul.rows, 4),
-    SET(MATMUL, matmul.inner, 16),
-    SET(MATMUL, matmul.columns, 8),
-    SET(MATMUL, matmul.a_batch, 1),
-    SET(MATMUL, matmul.a_divide, 1),
-    SET(MATMUL, matmul.b_batch, 1),
-    SET(MATMUL, matmul.b_divide, 1),
-    SET(FLOAT_MATMUL, float_matmul.middle, 1),
-    SET(FLOAT_MATMUL, float_matmul.rows, 2),
-    SET(FLOAT_MATMUL, float_matmul.inner, 9),
-    SET(FLOAT_MATMUL, float_matmul.columns, 16),
-    SET(FLOAT_MATMUL, float_matmul.a_stride[2], 9),
-    SET(FLOAT_MATMUL, float_matmul.b_stride[2], 5),
-    SET(FLOAT_MATMUL, float_matmul.b_stride[3], 1),
-    SET(FLOAT_MATMUL, float_matmul.y_stride[2], 16),
+    SET(MATMUL, matmul.views.rows, 4),
+    SET(MATMUL, matmul.views.inner, 16),
+    SET(MATMUL, matmul.views.columns, 8),
+    SET(MATMUL, matmul.views.a_batch, 1),
+    SET(MATMUL, matmul.views.a_divide, 1),
+    SET(MATMUL, matmul.views.b_batch, 1),
+    SET(MATMUL, matmul.views.b_divide, 1),
+    SET(MATMUL, matmul.views.middle, 1),
+    SET(MATMUL, matmul.views.a_stride[2], 16),
+    SET(MATMUL, matmul.views.b_stride[2], 8),
+    SET(MATMUL, matmul.views.b_stride[3], 1),
+    SET(MATMUL, matmul.views.y_stride[2], 8),
+    SET(FLOAT_MATMUL, float_matmul.views.middle, 1),
+    SET(FLOAT_MATMUL, float_matmul.views.a_batch, 1),
+    SET(FLOAT_MATMUL, float_matmul.views.a_divide, 1),
+    SET(FLOAT_MATMUL, float_matmul.views.b_batch, 1),
+    SET(FLOAT_MATMUL, float_matmul.views.b_divide, 1),
+    SET(FLOAT_MATMUL, float_matmul.views.rows, 2),
+    SET(FLOAT_MATMUL, float_matmul.views.inner, 9),
+    SET(FLOAT_MATMUL, float_matmul.views.columns, 16),
+    SET(FLOAT_MATMUL, float_matmul.views.a_stride[2], 9),
+    SET(FLOAT_MATMUL, float_matmul.views.b_stride[2], 5),
+    SET(FLOAT_MATMUL, float_matmul.views.b_stride[3], 1),
+    SET(FLOAT_MATMUL, float_matmul.views.y_stride[2], 16),
     SET(BINARY, binary.rank, 1),
     SET(BINARY, binary.dims[0], 31),
     SET(BINARY, binary.a_stride[0], 1),
@@ -265,12 +274,12 @@ static void try_product(struct trial *t, uint32_t kind, uint32_t narrow) {
         set_output(t, &a->float_matmul.y);
         a->float_matmul.factor = 0.3f;
         if (narrow) {
-            a->float_matmul.rows = 7;
-            a->float_matmul.columns = a->float_matmul.y_stride[2] = 4;
-            a->float_matmul.b_stride[2] = 1;
-            a->float_matmul.b_stride[3] = 5;
+            a->float_matmul.views.rows = 7;
+            a->float_matmul.views.columns = a->float_matmul.views.y_stride[2] = 4;
+            a->float_matmul.views.b_stride[2] = 1;
+            a->float_matmul.views.b_stride[3] = 5;
         }
-        k->float_matmul(&a->float_matmul, 0, a->float_matmul.rows);
+        k->float_matmul(&a->float_matmul, 0, a->float_matmul.views.rows);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Watching a session step by step: which kernel each step got, and where its result lies. */
 #include "plan.h"
+#include "run.h"
 
 #include <string.h>
 
@@ -38,12 +39,12 @@ static uint16_t isa_of(const struct morsel_session *session, const struct morsel
 }
 
 static morsel_refusal_fn *refusal_of(const struct morsel_refusals *refusals, const struct morsel_call *call) {
+    if (morsel_kinds[call->kind]->run == morsel_run_matmul) return refusals->matmul;
     switch (morsel_kind_base(call->kind)) {
     case MORSEL_STEP_CONV: return refusals->conv;
     case MORSEL_STEP_DEPTHWISE: return refusals->depthwise;
     case MORSEL_STEP_MAX_POOL: return refusals->max_pool;
     case MORSEL_STEP_FC: return refusals->fc;
-    case MORSEL_STEP_MATMUL: return refusals->matmul;
     case MORSEL_STEP_BINARY:
         if (call->args.binary.op == MORSEL_BINARY_QADD) return refusals->qadd;
         return call->args.binary.op == MORSEL_BINARY_QMUL ? refusals->qmul : refusals->binary;

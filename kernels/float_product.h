@@ -95,7 +95,7 @@ struct product_tile {
 /* Sums of earlier k stand in y. */
 static void product_tile(const struct product_block *p, const struct product_tile *t) {
     const float *b = p->b, *x0 = t->x[0], *x1 = t->x[1], *x2 = t->x[2], *x3 = t->x[3], *x4 = t->x[4], *x5 = t->x[5];
-    const uint32_t more = p->from > 0, last = p->from + p->taps == p->args->inner;
+    const uint32_t more = p->from > 0, last = p->from + p->taps == p->args->views.inner;
     sixteen s[PRODUCT_ROWS];
     PRODUCT_UNROLL
     for (int r = 0; r < PRODUCT_ROWS; r++) s[r] = sixteen_zero();
@@ -134,27 +134,27 @@ static void product_some(const struct product_block *p, const struct morsel_floa
     struct product_tile t;
     for (uint32_t r = 0; r < PRODUCT_ROWS; r++) {
         const size_t at = row + (r < count ? r : 0);
-        float *y = rows->y + at * a->y_stride[2] + p->column;
-        const float *term = rows->term ? rows->term + at * a->term_stride[2] + (size_t)p->column * a->term_stride[3] : NULL;
+        float *y = rows->y + at * a->views.y_stride[2] + p->column;
+        const float *term = rows->term ? rows->term + at * a->views.term_stride[2] + (size_t)p->column * a->views.term_stride[3] : NULL;
         const int narrow = p->n < 16;
-        t.x[r] = rows->a + at * a->a_stride[2] + p->from;
+        t.x[r] = rows->a + at * a->views.a_stride[2] + p->from;
         t.y[r] = narrow ? edge[r] : y;
         t.term[r] = term;
         if (narrow) memset(edge[r], 0, sizeof edge[r]);
         if (narrow && p->from) memcpy(edge[r], y, p->n * sizeof *y);
-        if (!term || (!narrow && a->term_stride[3])) continue;
+        if (!term || (!narrow && a->views.term_stride[3])) continue;
         memset(terms[r], 0, sizeof terms[r]);
-        product_terms(terms[r], term, a->term_stride[3], p->n);
+        product_terms(terms[r], term, a->views.term_stride[3], p->n);
         t.term[r] = terms[r];
     }
     product_tile(p, &t);
     for (uint32_t r = 0; p->n < 16 && r < count; r++)
-        memcpy(rows->y + (row + r) * (size_t)a->y_stride[2] + p->column, edge[r], p->n * sizeof(float));
+        memcpy(rows->y + (row + r) * (size_t)a->views.y_stride[2] + p->column, edge[r], p->n * sizeof(float));
 }
 
 /* The panel of a block's columns, column by column, as these are what lies side by side where rows do not. What there is not is 0. */
 static void product_pack(const struct product_block *p, const float *b, float *panel) {
-    const size_t step = p->args->b_stride[2], apart = p->args->b_stride[3];
+    const size_t step = p->args->views.b_stride[2], apart = p->args->views.b_stride[3];
     const uint32_t turned = step == 1 && p->n == 16 ? p->taps / 4 * 4 : 0;
     b += p->from * step + p->column * apart;
     if (apart == 1 && p->n == 16) {
@@ -172,13 +172,13 @@ static void product_rows(const struct morsel_float_matmul_args *a, const struct 
     float stack[PRODUCT_STACK * 16];
     const uint32_t most = a->room.bytes >= PRODUCT_TAPS * 16 * sizeof *stack ? PRODUCT_TAPS : PRODUCT_STACK;
     float *panel = most == PRODUCT_TAPS ? (float *)(void *)a->room.data : stack;
-    for (uint32_t c = 0; c < a->columns; c += 16) {
-        struct product_block p = {.args = a, .column = c, .n = a->columns - c < 16 ? a->columns - c : 16};
-        const int lies = a->b_stride[3] == 1 && p.n == 16 && rows->n <= 2 * PRODUCT_ROWS;
-        for (; p.from < a->inner; p.from += p.taps) {
-            p.taps = lies || a->inner - p.from < most ? a->inner - p.from : most;
+    for (uint32_t c = 0; c < a->views.columns; c += 16) {
+        struct product_block p = {.args = a, .column = c, .n = a->views.columns - c < 16 ? a->views.columns - c : 16};
+        const int lies = a->views.b_stride[3] == 1 && p.n == 16 && rows->n <= 2 * PRODUCT_ROWS;
+        for (; p.from < a->views.inner; p.from += p.taps) {
+            p.taps = lies || a->views.inner - p.from < most ? a->views.inner - p.from : most;
             p.b = lies ? rows->b + c : panel;
-            p.step = lies ? a->b_stride[2] : 16;
+            p.step = lies ? a->views.b_stride[2] : 16;
             if (!lies) product_pack(&p, rows->b, panel);
             for (uint32_t row = 0; row < rows->n; row += PRODUCT_ROWS) product_some(&p, rows, row);
         }

@@ -160,33 +160,49 @@ struct morsel_fc_args {
 };
 typedef void morsel_fc_fn(const struct morsel_fc_args *args, uint32_t begin, uint32_t end);
 
-/* y[b][m][n] = a[..][m][k] . b[..][k][n]; a unit is a row of y, counted through the batch. */
+/* How the operands of a product lie, y[..][row][column] = sum of a[..][row][k] * b[..][k][column], batch after batch. Strides are in
+ * elements, along outer, middle and then their own dimensions; the k of a lie side by side. Batch i has the outer index i / middle, and of
+ * operand a the middle one i / a_divide % a_batch. A unit is a row of y, counted through the batch. */
+struct morsel_views {
+    uint32_t outer, middle, rows, columns; /* from here on as blobs have it */
+    uint32_t inner, turned;
+    uint32_t a_first, b_first; /* elements in front */
+    uint32_t a_stride[3], b_stride[4], term_stride[4];
+    uint32_t y_stride[3]; /* from here on not */
+    uint32_t a_batch, a_divide, b_batch, b_divide;
+};
+
+/* Where n rows of one batch begin. */
+struct morsel_view_rows {
+    size_t a, b, y, term;
+    uint32_t n;
+};
+
+/* The first of the units begin .. end. */
+void morsel_view_rows(const struct morsel_views *views, uint32_t begin, uint32_t end, struct morsel_view_rows *rows);
+
+/* Of bytes. Either the columns of b lie side by side, or its k do, in fours. */
 struct morsel_matmul_args {
+    struct morsel_views views;
     struct morsel_input a, b;
     struct morsel_output y;
-    uint32_t rows, inner, columns;
-    uint32_t a_batch, a_divide, b_batch, b_divide;
     float multiplier;
     struct morsel_room room;
 };
 typedef void morsel_matmul_fn(const struct morsel_matmul_args *args, uint32_t begin, uint32_t end);
 
-/* core/format.h, FLOAT_MATMUL; a unit is a row of y, counted through middle and outer. Strides in elements. */
+/* Of floats: core/format.h, FLOAT_MATMUL. The term's stride along columns is 0 or 1. */
 struct morsel_float_matmul_args {
+    struct morsel_views views;
     const float *a, *b;
     const float *term; /* NULL: there is none */
     struct morsel_output y;
-    uint32_t middle, rows, inner, columns;
-    uint32_t a_stride[3];    /* along outer, middle, rows */
-    uint32_t b_stride[4];    /* along outer, middle, inner, columns */
-    uint32_t y_stride[3];    /* along outer, middle, rows */
-    uint32_t term_stride[4]; /* along outer, middle, rows, columns; the last is 0 or 1 */
     float factor;
     struct morsel_room room;
 };
 typedef void morsel_float_matmul_fn(const struct morsel_float_matmul_args *args, uint32_t begin, uint32_t end);
 
-/* Where rows row .. row + n of a product lie, all within one middle index; those of the second operand belong to all. */
+/* Where rows of a product lie, all of one batch. */
 struct morsel_float_rows {
     const float *a, *b, *term;
     float *y;
@@ -194,15 +210,9 @@ struct morsel_float_rows {
 };
 
 static inline struct morsel_float_rows morsel_float_rows(const struct morsel_float_matmul_args *p, uint32_t begin, uint32_t end) {
-    const size_t batch = begin / p->rows, row = begin % p->rows, outer = batch / p->middle, middle = batch % p->middle;
-    const uint32_t left = p->rows - (uint32_t)row;
-    const struct morsel_float_rows rows = {
-        p->a + outer * p->a_stride[0] + middle * p->a_stride[1] + row * p->a_stride[2],
-        p->b + outer * p->b_stride[0] + middle * p->b_stride[1],
-        p->term ? p->term + outer * p->term_stride[0] + middle * p->term_stride[1] + row * p->term_stride[2] : NULL,
-        (float *)p->y.data + outer * p->y_stride[0] + middle * p->y_stride[1] + row * p->y_stride[2],
-        left < end - begin ? left : end - begin,
-    };
+    struct morsel_view_rows at;
+    morsel_view_rows(&p->views, begin, end, &at);
+    const struct morsel_float_rows rows = {p->a + at.a, p->b + at.b, p->term ? p->term + at.term : NULL, (float *)p->y.data + at.y, at.n};
     return rows;
 }
 

@@ -9,7 +9,8 @@ struct fc_job {
     uint32_t row; /* the first one */
 };
 
-static void take_row(const uint8_t *x, uint32_t inputs, const struct morsel_qparams *qparams, int16_t *to, uint32_t k, uint32_t n) {
+static __attribute__((noinline)) void take_row(const uint8_t *x, uint32_t inputs, const struct morsel_qparams *qparams, int16_t *to,
+                                               uint32_t k, uint32_t n) {
     uint32_t present = inputs - k < n ? inputs - k : n;
     morsel_widen(to, x + k, present, qparams);
     memset(to + present, 0, (n - present) * sizeof *to);
@@ -66,14 +67,14 @@ void morsel_fc_blocks_c(const struct morsel_fc_args *a, uint32_t begin, uint32_t
 
 struct matmul_job {
     const struct morsel_matmul_args *args;
-    const uint8_t *x, *w; /* of the batch */
-    size_t first;         /* element of y */
+    struct morsel_view_rows at;
 };
 
 static void matmul_lines(const struct morsel_product *p, int16_t *to, uint32_t line, uint32_t count, uint32_t k, uint32_t n) {
     const struct matmul_job *j = p->args;
-    for (uint32_t i = 0; i < count; i++)
-        take_row(j->x + (size_t)(line + i) * p->taps, p->taps, &j->args->a.qparams, to + (size_t)i * n, k, n);
+    const size_t step = j->args->views.a_stride[2];
+    const uint8_t *x = (const uint8_t *)j->args->a.data + j->at.a + line * step;
+    for (uint32_t i = 0; i < count; i++) take_row(x + i * step, p->taps, &j->args->a.qparams, to + (size_t)i * n, k, n);
 }
 
 /* Bytes are less 128, which their zero point makes good. */
@@ -81,12 +82,14 @@ static void matmul_columns(const struct morsel_product *p, morsel_factor *to, ui
     const struct matmul_job *j = p->args;
     const struct morsel_qparams *qparams = &j->args->b.qparams;
     const int32_t zero = MORSEL_WIDE_FACTORS ? qparams->zero : 128;
+    const size_t down = j->args->views.b_stride[2], right = j->args->views.b_stride[3];
     uint32_t columns = p->end - output < 4 ? p->end - output : 4, present = p->taps - k < n ? p->taps - k : n;
-    const uint8_t *w = j->w + (size_t)k * p->end + output;
+    const uint8_t *w = (const uint8_t *)j->args->b.data + j->at.b + k * down + output * right;
     memset(to, 0, 4 * n * sizeof *to);
-    for (uint32_t i = 0; i < present; i++, w += p->end)
+    for (uint32_t i = 0; i < present; i++, w += down)
         for (uint32_t c = 0; c < columns; c++)
-            to[MORSEL_WIDE_FACTORS ? c * n + i : i / 4 * 16 + c * 4 + i % 4] = (morsel_factor)((int32_t)(w[c] ^ qparams->sign_flip) - zero);
+            to[MORSEL_WIDE_FACTORS ? c * n + i : i / 4 * 16 + c * 4 + i % 4] =
+                (morsel_factor)((int32_t)(w[c * right] ^ qparams->sign_flip) - zero);
 }
 
 static void matmul_store(const struct morsel_product *p, uint32_t line, uint32_t output, uint32_t n, const uint32_t *sums) {
@@ -95,21 +98,17 @@ static void matmul_store(const struct morsel_product *p, uint32_t line, uint32_t
     float multiplier[16];
     const struct morsel_channels constants = {.bias = no_bias, .multiplier = multiplier};
     for (uint32_t o = 0; o < 16; o++) multiplier[o] = j->args->multiplier;
-    morsel_store_sums(&j->args->y, j->first + (size_t)line * p->end + output, n, sums, &constants, 0);
+    morsel_store_sums(&j->args->y, j->at.y + (size_t)line * j->args->views.y_stride[2] + output, n, sums, &constants, 0);
 }
 
 /* The rows of a batch at a time. */
 void morsel_matmul_rows_c(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
     const int32_t zero = a->b.qparams.zero - 128, zeros[4] = {zero, zero, zero, zero};
-    for (uint32_t n; begin < end; begin += n) {
-        uint32_t batch = begin / a->rows, row = begin % a->rows;
-        size_t a_start = (size_t)(batch / a->a_divide % a->a_batch) * a->rows + row;
-        size_t b_start = (size_t)(batch / a->b_divide % a->b_batch) * a->inner;
-        struct matmul_job job = {a, (const uint8_t *)a->a.data + a_start * a->inner, (const uint8_t *)a->b.data + b_start * a->columns,
-                                 (size_t)begin * a->columns};
-        n = a->rows - row < end - begin ? a->rows - row : end - begin;
-        const struct morsel_product p = {&job,         n,       a->inner, 0,     a->columns,    matmul_lines,
-                                         matmul_store, a->room, NULL,     zeros, matmul_columns};
+    struct matmul_job job = {.args = a};
+    for (; begin < end; begin += job.at.n) {
+        morsel_view_rows(&a->views, begin, end, &job.at);
+        const struct morsel_product p = {&job,         job.at.n, a->views.inner, 0,     a->views.columns, matmul_lines,
+                                         matmul_store, a->room,  NULL,           zeros, matmul_columns};
         morsel_multiply(&p);
     }
 }

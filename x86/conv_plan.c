@@ -431,7 +431,7 @@ static void copy_line(const struct morsel_conv_args *a, const uint8_t *row, mors
     uint8_t *buffer = a->room.bytes > MORSEL_WINDOW_STACK ? a->room.data : stack;
     const uint32_t at_once = morsel_windows_at_once(a, line_bytes(a)), all = a->window.out_w;
     struct morsel_conv_job job = morsel_conv_job_of(a, 0, pixels, kept, 1);
-    struct morsel_lines lines = {.line = {buffer}, .step = a->window.in_c};
+    struct morsel_lines lines = {.line = {buffer}, .step = (size_t)a->window.stride_w * a->window.in_c};
     const uint32_t blocks = job.end;
     for (; next_blocks(&job, blocks); job.begin = job.end)
         for (uint32_t first = 0, now; first < all; first += now) {

@@ -30,42 +30,52 @@ const char *morsel_matmul_refusal_avx2(const void *args) {
     return packed_refusal(args);
 }
 
-static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, const struct packed_by *by) {
+static void multiply(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end, packed_fn *by) {
     if (packs(a, begin, end)) matmul_packed(a, begin, end, by);
     else morsel_matmul_rows_c(a, begin, end);
+    _mm256_zeroupper();
 }
 
-static int in_place(const struct morsel_fc_args *a, uint32_t step, morsel_conv_has_tiles_fn *tiles, morsel_conv_lines_fn *conv) {
-    const struct morsel_conv_args args = morsel_fc_as_conv(a, a->rows, step);
+/* By tiles, where rows of x are every so many pixels of a row; else row by row. */
+static void by_tiles(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step, morsel_conv_has_tiles_fn *tiles,
+                     morsel_conv_lines_fn *conv, morsel_fc_fn *fc) {
+    struct morsel_conv_args args = morsel_fc_as_conv(a, a->rows, y_step);
+    struct morsel_fc_args row = *a;
     const uint8_t *x = a->x.data;
-    if (!tiles(&args)) return 0;
-    conv(&args, &x, NULL);
-    return 1;
+    args.window.stride_w = apart;
+    args.window.in_w *= apart;
+    if (tiles(&args)) {
+        conv(&args, &x, NULL);
+        return;
+    }
+    row.rows = 1;
+    for (uint32_t i = 0; i < a->rows; i++, x += (size_t)apart * a->inputs) {
+        row.x.data = x;
+        row.y.data = (uint8_t *)a->y.data + (size_t)i * y_step * morsel_element_bytes(&a->y.qparams);
+        fc(&row, 0, a->blocks);
+    }
 }
 
-static int in_place_avx2(const struct morsel_fc_args *a, uint32_t step) {
-    return in_place(a, step, morsel_conv_has_tiles_avx2, morsel_conv_lines_avx2);
+static void by_avx2(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step) {
+    by_tiles(a, apart, y_step, morsel_conv_has_tiles_avx2, morsel_conv_lines_avx2, morsel_fc_blocks_avx2);
 }
 
-static int in_place_avxvnni(const struct morsel_fc_args *a, uint32_t step) {
-    return in_place(a, step, morsel_conv_has_tiles_avx2, morsel_conv_lines_avxvnni);
+static void by_avxvnni(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step) {
+    by_tiles(a, apart, y_step, morsel_conv_has_tiles_avx2, morsel_conv_lines_avxvnni, morsel_fc_blocks_avxvnni);
 }
 
-static int in_place_avx512vnni(const struct morsel_fc_args *a, uint32_t step) {
-    return in_place(a, step, morsel_conv_has_tiles_avx512vnni, morsel_conv_lines_avx512vnni);
+static void by_avx512vnni(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step) {
+    by_tiles(a, apart, y_step, morsel_conv_has_tiles_avx512vnni, morsel_conv_lines_avx512vnni, morsel_fc_blocks_avx512vnni);
 }
 
 void morsel_matmul_rows_avx2(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    const struct packed_by by = {morsel_fc_blocks_avx2, in_place_avx2};
-    multiply(a, begin, end, &by);
+    multiply(a, begin, end, by_avx2);
 }
 
 void morsel_matmul_rows_avxvnni(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    const struct packed_by by = {morsel_fc_blocks_avxvnni, in_place_avxvnni};
-    multiply(a, begin, end, &by);
+    multiply(a, begin, end, by_avxvnni);
 }
 
 void morsel_matmul_rows_avx512vnni(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
-    const struct packed_by by = {morsel_fc_blocks_avx512vnni, in_place_avx512vnni};
-    multiply(a, begin, end, &by);
+    multiply(a, begin, end, by_avx512vnni);
 }

@@ -30,14 +30,14 @@ void morsel_fc_blocks_reference(const struct morsel_fc_args *a, uint32_t begin, 
 void morsel_float_matmul_reference(const struct morsel_float_matmul_args *a, uint32_t begin, uint32_t end) {
     for (; begin < end; begin++) {
         const struct morsel_float_rows row = morsel_float_rows(a, begin, begin + 1);
-        for (size_t c = 0; c < a->columns; c++) {
+        for (size_t c = 0; c < a->views.columns; c++) {
             float sum = 0;
-            for (size_t k = 0; k < a->inner; k++) {
-                const float product = row.a[k] * row.b[k * a->b_stride[2] + c * a->b_stride[3]];
+            for (size_t k = 0; k < a->views.inner; k++) {
+                const float product = row.a[k] * row.b[k * a->views.b_stride[2] + c * a->views.b_stride[3]];
                 sum = sum + product;
             }
             sum = sum * a->factor;
-            if (row.term) sum = sum + row.term[c * a->term_stride[3]];
+            if (row.term) sum = sum + row.term[c * a->views.term_stride[3]];
             morsel_store_float(&a->y, (size_t)(row.y - (float *)a->y.data) + c, sum);
         }
     }
@@ -45,14 +45,18 @@ void morsel_float_matmul_reference(const struct morsel_float_matmul_args *a, uin
 
 void morsel_matmul_rows_reference(const struct morsel_matmul_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t u = begin; u < end; u++) {
-        uint32_t batch = u / a->rows, a_at = batch / a->a_divide % a->a_batch, b_at = batch / a->b_divide % a->b_batch;
-        const uint8_t *x = (const uint8_t *)a->a.data + ((size_t)a_at * a->rows + u % a->rows) * a->inner;
-        const uint8_t *z = (const uint8_t *)a->b.data + (size_t)b_at * a->inner * a->columns;
-        for (uint32_t c = 0; c < a->columns; c++) {
+        size_t row = u % a->views.rows, batch = u / a->views.rows, outer = batch / a->views.middle;
+        size_t a_at = batch / a->views.a_divide % a->views.a_batch, b_at = batch / a->views.b_divide % a->views.b_batch;
+        const uint8_t *x = (const uint8_t *)a->a.data + a->views.a_first + outer * a->views.a_stride[0] + a_at * a->views.a_stride[1] +
+                           row * a->views.a_stride[2];
+        const uint8_t *z = (const uint8_t *)a->b.data + a->views.b_first + outer * a->views.b_stride[0] + b_at * a->views.b_stride[1];
+        size_t y = outer * a->views.y_stride[0] + batch % a->views.middle * a->views.y_stride[1] + row * a->views.y_stride[2];
+        for (uint32_t c = 0; c < a->views.columns; c++) {
             uint32_t sum = 0;
-            for (uint32_t k = 0; k < a->inner; k++)
-                sum += (uint32_t)(morsel_integer(&a->a.qparams, x[k]) * morsel_integer(&a->b.qparams, z[(size_t)k * a->columns + c]));
-            morsel_store_sum(&a->y, (size_t)u * a->columns + c, morsel_signed(sum), a->multiplier, NULL);
+            for (uint32_t k = 0; k < a->views.inner; k++)
+                sum += (uint32_t)(morsel_integer(&a->a.qparams, x[k]) *
+                                  morsel_integer(&a->b.qparams, z[(size_t)k * a->views.b_stride[2] + (size_t)c * a->views.b_stride[3]]));
+            morsel_store_sum(&a->y, y + c, morsel_signed(sum), a->multiplier, NULL);
         }
     }
 }

@@ -279,36 +279,39 @@ static void make_float_matmul(struct trial *t) {
     static const uint32_t orders[][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 3, 1, 2}, {3, 0, 1, 2}};
     static const uint32_t shapes[][4] = {{12, 128, 32, 128}, {12, 128, 128, 32}};
     struct morsel_float_matmul_args *a = &t->args.float_matmul;
+    struct morsel_views *v = &a->views;
     struct chance *c = &t->chance;
     const uint32_t *shape = shapes[t->number % 2], outer = t->bench ? 1 : 1 + chance_below(c, 3);
-    a->middle = t->bench ? shape[0] : 1 + chance_below(c, 3);
-    a->rows = t->bench ? shape[1] : chance_size(c, 20);
-    a->inner = t->bench ? shape[2] : chance_one_in(c, 6) ? 1 + chance_below(c, 300) : chance_size(c, 40);
-    a->columns = t->bench ? shape[3] : chance_size(c, 40);
-    const uint32_t a_dims[4] = {outer, a->middle, a->rows, a->inner}, b_dims[4] = {outer, a->middle, a->inner, a->columns};
-    const uint32_t dims[4] = {outer, a->middle, a->rows, a->columns}, turned = t->bench ? t->number : chance_below(c, 2);
+    v->middle = t->bench ? shape[0] : 1 + chance_below(c, 3);
+    v->a_batch = v->b_batch = v->middle;
+    v->a_divide = v->b_divide = 1;
+    v->rows = t->bench ? shape[1] : chance_size(c, 20);
+    v->inner = t->bench ? shape[2] : chance_one_in(c, 6) ? 1 + chance_below(c, 300) : chance_size(c, 40);
+    v->columns = t->bench ? shape[3] : chance_size(c, 40);
+    const uint32_t a_dims[4] = {outer, v->middle, v->rows, v->inner}, b_dims[4] = {outer, v->middle, v->inner, v->columns};
+    const uint32_t dims[4] = {outer, v->middle, v->rows, v->columns}, turned = t->bench ? t->number : chance_below(c, 2);
     uint32_t a_stride[4];
     size_t a_size = make_strides(t, a_dims, orders[t->bench ? !t->number : chance_below(c, 2)], a_stride, !t->bench && chance_one_in(c, 4));
-    size_t b_size = make_strides(t, b_dims, orders[t->bench ? t->number ? 1 : 3 : chance_below(c, COUNT(orders))], a->b_stride,
+    size_t b_size = make_strides(t, b_dims, orders[t->bench ? t->number ? 1 : 3 : chance_below(c, COUNT(orders))], v->b_stride,
                                  !t->bench && chance_one_in(c, 4));
-    size_t term_size = make_strides(t, dims, orders[0], a->term_stride, true);
-    if (a_stride[3] != 1) a_size += a->inner;
-    memcpy(a->a_stride, a_stride, sizeof a->a_stride);
-    trial_say(t, "%u x %u x [%u, %u] x [%u, %u]%s:", (unsigned)outer, (unsigned)a->middle, (unsigned)a->rows, (unsigned)a->inner,
-              (unsigned)a->inner, (unsigned)a->columns, turned ? " turned" : "");
+    size_t term_size = make_strides(t, dims, orders[0], v->term_stride, true);
+    if (a_stride[3] != 1) a_size += v->inner;
+    memcpy(v->a_stride, a_stride, sizeof v->a_stride);
+    trial_say(t, "%u x %u x [%u, %u] x [%u, %u]%s:", (unsigned)outer, (unsigned)v->middle, (unsigned)v->rows, (unsigned)v->inner,
+              (unsigned)v->inner, (unsigned)v->columns, turned ? " turned" : "");
     a->a = make_values_of(t, a_size, true).data;
     a->b = make_values_of(t, b_size, true).data;
-    if (a->term_stride[3] > 1) a->term_stride[3] = 0;
+    if (v->term_stride[3] > 1) v->term_stride[3] = 0;
     if (t->bench ? !t->number : chance_one_in(c, 2)) a->term = make_values_of(t, term_size, true).data;
     make_output(t, &a->y, 1);
-    a->y_stride[0] = a->middle * a->rows * a->columns;
-    a->y_stride[1] = (turned ? 1 : a->rows) * a->columns;
-    a->y_stride[2] = (turned ? a->middle : 1) * a->columns;
+    v->y_stride[0] = v->middle * v->rows * v->columns;
+    v->y_stride[1] = (turned ? 1 : v->rows) * v->columns;
+    v->y_stride[2] = (turned ? v->middle : 1) * v->columns;
     a->factor = chance_one_in(c, 2) ? 1 : chance_float(c, -2, 2);
     trial_kernel_room(t, &a->room);
-    t->units = outer * a->middle * a->rows;
-    t->macs = (uint64_t)t->units * a->inner * a->columns;
-    trial_output(t, &a->y.data, (size_t)t->units * a->columns, &a->y.qparams);
+    t->units = outer * v->middle * v->rows;
+    t->macs = (uint64_t)t->units * v->inner * v->columns;
+    trial_output(t, &a->y.data, (size_t)t->units * v->columns, &a->y.qparams);
 }
 
 static void call_float_matmul(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {

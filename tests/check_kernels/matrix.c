@@ -94,32 +94,75 @@ static const uint8_t *make_bytes(struct trial *t, size_t n, struct morsel_qparam
     return data;
 }
 
+/* Row-major; what is smaller repeats. Returns the batch. */
+static uint32_t make_whole_operands(struct trial *t, struct morsel_views *v) {
+    struct chance *c = &t->chance;
+    const uint32_t batch = t->bench ? 4 : 1 + chance_below(c, 4);
+    v->middle = v->b_stride[3] = 1;
+    v->a_divide = 1 + chance_below(c, 2);
+    v->b_divide = 1 + chance_below(c, 2);
+    v->a_batch = 1 + chance_below(c, batch);
+    v->b_batch = 1 + chance_below(c, batch);
+    v->a_stride[2] = v->inner;
+    v->b_stride[2] = v->y_stride[2] = v->columns;
+    v->a_stride[1] = v->rows * v->inner;
+    v->b_stride[1] = v->inner * v->columns;
+    v->y_stride[0] = v->rows * v->columns;
+    return batch;
+}
+
+/* Views: heads that lie side by side, or whole; columns that lie apart; results that are turned. */
+static uint32_t make_views(struct trial *t, struct morsel_views *v) {
+    struct chance *c = &t->chance;
+    const uint32_t outer = 1 + chance_below(c, 2), apart = 1 + chance_below(c, 3), turned = chance_below(c, 2);
+    const int columns_apart = v->inner % 4 == 0 && chance_one_in(c, 2);
+    v->middle = v->a_batch = v->b_batch = 1 + chance_below(c, 3);
+    v->a_divide = v->b_divide = 1;
+    v->a_stride[2] = v->inner * apart + (chance_one_in(c, 4) ? chance_below(c, 9) : 0);
+    v->a_stride[1] = chance_one_in(c, 2) ? v->inner : v->rows * v->a_stride[2];
+    v->a_stride[0] = chance_one_in(c, 4) ? 0 : v->middle * v->a_stride[1] + chance_below(c, 9);
+    v->b_stride[2] = columns_apart ? 1 : v->columns + chance_below(c, 40);
+    v->b_stride[3] = columns_apart ? v->inner + chance_below(c, 40) : 1;
+    v->b_stride[1] = chance_one_in(c, 3) ? 0 : 1 + chance_below(c, v->columns + v->inner);
+    v->b_stride[0] = chance_below(c, 99);
+    v->y_stride[0] = v->middle * v->rows * v->columns;
+    v->y_stride[1] = (turned ? 1 : v->rows) * v->columns;
+    v->y_stride[2] = (turned ? v->middle : 1) * v->columns;
+    trial_say(t, " apart %u %u turned %u", (unsigned)v->a_stride[2], (unsigned)v->b_stride[3], (unsigned)turned);
+    return outer * v->middle;
+}
+
+/* How many elements the strides span. */
+static size_t spanned(const struct morsel_views *v, uint32_t batch, uint32_t of_middle, const uint32_t *stride, uint32_t one, uint32_t two,
+                      uint32_t two_step) {
+    const size_t outer = (batch - 1) / v->middle;
+    return outer * stride[0] + (size_t)(of_middle - 1) * stride[1] + (size_t)(one - 1) * stride[2] + (size_t)(two - 1) * two_step + 1;
+}
+
 static void make_matmul(struct trial *t) {
     struct morsel_matmul_args *a = &t->args.matmul;
+    struct morsel_views *v = &a->views;
     struct chance *c = &t->chance;
-    uint32_t batch = t->bench ? 4 : 1 + chance_below(c, 4);
-    a->rows = t->bench ? 64 : chance_size(c, 30);
-    a->inner = t->bench ? 64 : chance_size(c, 150);
-    a->columns = t->bench ? 64 : chance_size(c, 100);
+    v->rows = t->bench ? 64 : chance_size(c, 30);
+    v->inner = t->bench ? 64 : chance_size(c, 150);
+    v->columns = t->bench ? 64 : chance_size(c, 100);
     if (!t->bench && chance_one_in(c, 8)) {
-        a->rows = chance_size(c, 70);
-        a->inner = 200 + chance_below(c, 400);
-        a->columns = chance_size(c, 40);
+        v->rows = chance_size(c, 70);
+        v->inner = 200 + chance_below(c, 400);
+        v->columns = chance_size(c, 40);
     }
-    a->a_divide = 1 + chance_below(c, 2);
-    a->b_divide = 1 + chance_below(c, 2);
-    a->a_batch = 1 + chance_below(c, batch);
-    a->b_batch = 1 + chance_below(c, batch);
-    trial_say(t, "%u of %ux%ux%u", (unsigned)batch, (unsigned)a->rows, (unsigned)a->inner, (unsigned)a->columns);
-    a->a.data = make_bytes(t, (size_t)a->a_batch * a->rows * a->inner, &a->a.qparams);
-    a->b.data = make_bytes(t, (size_t)a->b_batch * a->inner * a->columns, &a->b.qparams);
+    if (!t->bench && chance_one_in(c, 2)) v->inner = (v->inner + 3) / 4 * 4;
+    const uint32_t batch = t->bench || chance_one_in(c, 2) ? make_whole_operands(t, v) : make_views(t, v);
+    trial_say(t, " %u of %ux%ux%u", (unsigned)batch, (unsigned)v->rows, (unsigned)v->inner, (unsigned)v->columns);
+    a->a.data = make_bytes(t, spanned(v, batch, v->a_batch, v->a_stride, v->rows, v->inner, 1), &a->a.qparams);
+    a->b.data = make_bytes(t, spanned(v, batch, v->b_batch, v->b_stride, v->inner, v->columns, v->b_stride[3]), &a->b.qparams);
     make_output(t, &a->y, t->bench ? 0 : 6);
     if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
     a->multiplier = chance_one_in(c, 3) ? 1.0f / (float)(1u << chance_below(c, 16)) : chance_float(c, 0.0001f, 0.02f);
     trial_kernel_room(t, &a->room);
-    t->units = batch * a->rows;
-    t->macs = (uint64_t)t->units * a->inner * a->columns;
-    trial_output(t, &a->y.data, (size_t)t->units * a->columns, &a->y.qparams);
+    t->units = batch * v->rows;
+    t->macs = (uint64_t)t->units * v->inner * v->columns;
+    trial_output(t, &a->y.data, (size_t)t->units * v->columns, &a->y.qparams);
 }
 
 static void call_matmul(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {

@@ -142,6 +142,27 @@ static void seed_matmul(struct seed_blob *b) {
     seed_step(b, MORSEL_STEP_MATMUL, &p, sizeof p, x, 2, y);
 }
 
+/* Rows of a picture's channels with themselves, transposed where they lie, or with its rows. */
+static void seed_view_matmul(struct seed_blob *b) {
+    uint32_t x = seed_pick(b, 0), turned = seed_chance(b, 2);
+    const struct morsel_blob_tensor in = b->tensors[x];
+    const uint32_t *d = in.dims, row = d[3], middle = d[2] * row, outer = d[1] * middle;
+    const int apart = row % 4 == 0 && seed_chance(b, 2);
+    struct morsel_blob_view_matmul p = {{.dims = {d[0], d[1], d[2], apart ? d[2] : 1},
+                                         .inner = d[3],
+                                         .turned = turned,
+                                         .a_stride = {outer, middle, row},
+                                         .b_stride = {outer, middle, 1, apart ? row : 1},
+                                         .factor = 0.001f,
+                                         .float_min = -5,
+                                         .float_max = 5},
+                                        0,
+                                        0};
+    uint32_t y = seed_tensor(b, seed_type(b, 1), d[0], turned ? d[2] : d[1], turned ? d[1] : d[2], p.product.dims[3]);
+    seed_limits(b, y, &p.out_min, &p.out_max);
+    seed_step(b, MORSEL_STEP_VIEW_MATMUL, &p, sizeof p, x, 2, y);
+}
+
 /* y has x's shape; the second operand is x itself, or x's last pixel repeated. */
 static void seed_binary(struct seed_blob *b) {
     uint32_t op = seed_from(b, 1, MORSEL_BINARY_OP_COUNT - 1), q = op <= MORSEL_BINARY_QMUL, x = seed_pick(b, !q);
@@ -294,6 +315,7 @@ static void seed_any_step(struct seed_blob *b, uint32_t kind) {
     case MORSEL_STEP_FLOAT_CONV: seed_float_conv(b); break;
     case MORSEL_STEP_FC: seed_fc(b); break;
     case MORSEL_STEP_MATMUL: seed_matmul(b); break;
+    case MORSEL_STEP_VIEW_MATMUL: seed_view_matmul(b); break;
     case MORSEL_STEP_BINARY: seed_binary(b); break;
     case MORSEL_STEP_UNARY: seed_unary(b); break;
     case MORSEL_STEP_LUT: seed_lut(b); break;

@@ -281,7 +281,8 @@ static bool only_counted(const struct net *net, const struct net_buffer *buffer)
             if (step->inputs[k] == buffer) return false;
         if (step->output == buffer)
             counted = step->kind == MORSEL_STEP_SOFTMAX || step->kind == MORSEL_STEP_UNARY || step->kind == MORSEL_STEP_LUT ||
-                      step->kind == MORSEL_STEP_BINARY || step->kind == MORSEL_STEP_FLOAT_MATMUL;
+                      step->kind == MORSEL_STEP_BINARY || step->kind == MORSEL_STEP_FLOAT_MATMUL || step->kind == MORSEL_STEP_MATMUL ||
+                      step->kind == MORSEL_STEP_VIEW_MATMUL;
     }
     return counted;
 }

@@ -4,31 +4,10 @@
  * where they lie; a constant factor behind a product, and what is added to it then, belong to its step; and where heads are put beside one
  * another behind it, it is stored so.
  */
-#include "tools/lower/lower.h"
+#include "tools/lower/lie.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { AXES = VIEW_MAX_RANK };
-
-/* Where an operand's elements lie: along each dimension of the product's result but the last two, and along its own last two. */
-struct lie {
-    struct net_buffer *buffer;
-    uint32_t first, step[AXES];
-};
-
-/* False where the entries of an axis are no straight run. */
-static bool lie_of(const struct view *v, uint32_t rank, struct net_buffer *buffer, struct lie *out) {
-    *out = (struct lie){.buffer = buffer};
-    for (uint32_t i = 0; i < v->rank; i++) {
-        const int32_t *t = v->table[i], stride = v->dims[i] > 1 ? t[1] - t[0] : 0;
-        for (uint32_t k = 0; !v->step[i] && k < v->dims[i]; k++)
-            if (stride < 0 || t[0] < 0 || t[k] != t[0] + (int32_t)k * stride) return false;
-        out->first += (uint32_t)t[0];
-        out->step[rank - v->rank + i] = (uint32_t)stride;
-    }
-    return true;
-}
 
 /* The float value in a buffer; where it is float already, it stays where it is, whatever part of that it is. */
 static bool float_value(struct lowering *l, struct onnx_node *node, struct meaning *m) {
@@ -56,28 +35,6 @@ static bool spread(struct lowering *l, struct onnx_node *node, struct meaning *m
     if (!buffer) return false;
     wide = view_whole(l->net, MORSEL_ROW_MAJOR, rank, wide.dims);
     return lie_of(&wide, rank, buffer, lie);
-}
-
-/* The dimensions in front of the last two as two at most; false where they are more. The last one, of two or more, is the middle. */
-static bool put_batch(const struct onnx_shape *out, const struct lie *const *lies, uint32_t count, struct morsel_blob_float_matmul *p) {
-    uint32_t *const strides[] = {p->a_stride, p->b_stride, p->term_stride}, n = (uint32_t)out->rank - 2;
-    uint32_t found = 0, dims[2] = {1, 1}, steps[3][2] = {{0}};
-    for (uint32_t i = n; i-- > 0;) {
-        const uint32_t dim = (uint32_t)out->dims[i];
-        bool runs_on = found > 0;
-        if (dim == 1) continue;
-        for (uint32_t k = 0; k < count; k++) runs_on = runs_on && lies[k]->step[i] == steps[k][found - 1] * dims[found - 1];
-        if (!runs_on && found == 2) return false;
-        if (!runs_on) {
-            for (uint32_t k = 0; k < count; k++) steps[k][found] = lies[k]->step[i];
-            found++;
-        }
-        dims[found - 1] *= dim;
-    }
-    p->dims[0] = dims[1];
-    p->dims[1] = dims[0];
-    for (uint32_t k = 0; k < count; k++) strides[k][0] = steps[k][1], strides[k][1] = steps[k][0];
-    return true;
 }
 
 /* ---- what follows ---- */
@@ -128,7 +85,7 @@ static bool term_fits(const struct behind *b, const struct onnx_shape *out, stru
     const struct lie *const all[3] = {&lies[0], &lies[1], &lies[2]};
     const uint32_t rank = (uint32_t)out->rank;
     if (!b->term || !lie_of(&b->term->view, rank, b->term->buffer, &lies[2]) || lies[2].first || lies[2].step[rank - 1] > 1) return false;
-    return put_batch(out, all, 3, p);
+    return lie_batch(out, all, 3, p);
 }
 
 static void take_term(struct behind *b, struct lie *lie, struct morsel_blob_float_matmul *p, uint32_t rank) {
@@ -138,43 +95,16 @@ static void take_term(struct behind *b, struct lie *lie, struct morsel_blob_floa
     memcpy(p->term_stride + 2, lie->step + rank - 2, 2 * sizeof(uint32_t));
 }
 
-/* A Transpose behind it puts its rows in front of the dimension before them. */
-static bool is_turned(const struct onnx_value *value) {
-    const struct onnx_node *node = only_reader(value);
-    const int rank = value->shape.rank;
-    if (rank < 3 || !node_is(node, "Transpose")) return false;
-    const struct onnx_attribute *perm = onnx_attribute(node, "perm");
-    for (int i = 0; i < rank; i++) {
-        const int64_t axis = i == rank - 3 ? rank - 2 : i == rank - 2 ? rank - 3 : i;
-        if (!perm || perm->ints[i] != axis) return false;
-    }
-    return true;
-}
-
-/* A buffer for the result that lies as dims say, or turned: rows in front of the dimension before them. */
-static struct net_buffer *result(struct lowering *l, struct onnx_value *value, bool turned) {
-    struct onnx_value lying = *value;
-    uint32_t axes[VIEW_MAX_RANK], rank = (uint32_t)value->shape.rank;
-    for (uint32_t i = 0; i < rank; i++) axes[i] = turned && i + 3 == rank ? i + 1 : turned && i + 2 == rank ? i - 1 : i;
-    for (uint32_t i = 0; i < rank; i++) lying.shape.dims[i] = value->shape.dims[axes[i]];
-    struct net_buffer *y = value_buffer(l, &lying, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, 1, 0);
-    struct meaning m = meaning_fresh(l, y, &lying.shape);
-    m.view = view_transpose(&m.view, axes); /* which is its own inverse */
-    meaning_set(l, value, m);
-    return y;
-}
-
 static bool add_product(struct lowering *l, struct onnx_node *node, const struct lie *lies, struct behind *b, bool plain,
                         struct morsel_blob_float_matmul p) {
     struct tail tail = {.value = b->value, .float_min = -INFINITY, .float_max = INFINITY};
-    const uint32_t rank = (uint32_t)b->value->shape.rank;
     for (uint32_t i = 0; i < b->count; i++) b->absorbed[i]->done = true;
     if (plain) tail = tail_follow(l, b->value, TAIL_FLOAT);
-    p.turned = plain && p.dims[1] > 1 && is_turned(tail.value) && p.dims[1] == tail.value->shape.dims[rank - 3];
+    p.turned = plain && lie_turned(tail.value, &p);
     p.float_min = tail.float_min;
     p.float_max = tail.float_max;
     p.factor = b->factor;
-    struct net_buffer *y = result(l, tail.value, p.turned);
+    struct net_buffer *y = lie_result(l, &tail, p.turned);
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_FLOAT_MATMUL, node->name, lies[0].buffer, lies[1].buffer, y);
     if (b->term) {
         struct net_buffer *const inputs[] = {lies[0].buffer, lies[1].buffer, lies[2].buffer};
@@ -207,9 +137,9 @@ bool lower_float_pair(struct lowering *l, struct onnx_node *node, const struct m
         return false;
     if (!lie_of(&b.view, rank, b.buffer, &lies[1]) && !spread(l, node, &b, out, &lies[1])) return false;
     if (term_fits(&behind, out, lies, &p)) take_term(&behind, &lies[2], &p, rank);
-    else if (behind.term = NULL, !put_batch(out, both, 2, &p)) {
+    else if (behind.term = NULL, !lie_batch(out, both, 2, &p)) {
         if (!spread(l, node, &a, out, &lies[0]) || !spread(l, node, &b, out, &lies[1])) return false;
-        if (!put_batch(out, both, 2, &p)) return refuse(l, node, "its operands repeat along too many dimensions");
+        if (!lie_batch(out, both, 2, &p)) return refuse(l, node, "its operands repeat along too many dimensions");
     }
     p.dims[2] = (uint32_t)out->dims[rank - 2];
     p.dims[3] = (uint32_t)out->dims[rank - 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrix products: with constant weights a fully connected step, with two activations a product of their own. */
-#include "tools/lower/lower.h"
+#include "tools/lower/lie.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,17 +104,78 @@ static bool add_float_matmul(struct lowering *l, struct onnx_node *node, struct 
     return lower_float_pair(l, node, &row, &column, &out);
 }
 
+static bool is_whole(const struct meaning *m) {
+    return view_is_whole(&m->view, MORSEL_ROW_MAJOR, net_elements(m->buffer));
+}
+
+/* Whether kernels read the operands where they lie: rows of a whole number of lines apart, of which the k lie side by side. */
+static bool lines_serve(const struct lie *lies, uint32_t rank, const struct morsel_blob_float_matmul *p) {
+    const uint32_t apart = lies[0].step[rank - 2], *b = lies[1].step + rank - 2;
+    return p->dims[2] >= 4 && p->inner % 4 == 0 && lies[0].step[rank - 1] == 1 && apart && apart % p->inner == 0 &&
+           (b[0] == 1 || b[1] == 1);
+}
+
+/* Both operands as views, and the result where a Transpose wants it; false: an operand is to be gathered, or all lies in order anyway. */
+static bool find_views(const struct meaning *a, const struct meaning *b, const struct onnx_shape *out, const struct tail *tail,
+                       struct morsel_blob_float_matmul *p) {
+    struct lie lies[2];
+    const struct lie *const both[2] = {&lies[0], &lies[1]};
+    const uint32_t rank = (uint32_t)out->rank;
+    if (!meaning_is_affine(a) || !meaning_is_affine(b) || rank < 2) return false;
+    if (!lie_of(&a->view, rank, a->buffer, &lies[0]) || !lie_of(&b->view, rank, b->buffer, &lies[1])) return false;
+    *p = (struct morsel_blob_float_matmul){.inner = a->view.dims[a->view.rank - 1],
+                                           .float_min = tail->float_min,
+                                           .float_max = tail->float_max};
+    if (!lie_batch(out, both, 2, p)) return false;
+    p->dims[2] = (uint32_t)out->dims[rank - 2];
+    p->dims[3] = (uint32_t)out->dims[rank - 1];
+    p->a_first = lies[0].first;
+    p->b_first = lies[1].first;
+    p->a_stride[2] = lies[0].step[rank - 2];
+    memcpy(p->b_stride + 2, lies[1].step + rank - 2, 2 * sizeof(uint32_t));
+    p->turned = rank == (uint32_t)tail->value->shape.rank && lie_turned(tail->value, p);
+    return lines_serve(lies, rank, p) && (p->turned || !is_whole(a) || !is_whole(b));
+}
+
+static bool add_view_matmul(struct lowering *l, struct onnx_node *node, const struct meaning *a, const struct meaning *b,
+                            const struct tail *tail, const struct morsel_blob_float_matmul *p) {
+    struct net_buffer *y = lie_result(l, tail, p->turned);
+    struct net_step *step = net_add_step(l->net, MORSEL_STEP_VIEW_MATMUL, node->name, a->buffer, b->buffer, y);
+    step->parameters.view_matmul = (struct morsel_blob_view_matmul){*p, tail->out_min, tail->out_max};
+    step->macs = (uint64_t)net_elements(y) * p->inner;
+    return true;
+}
+
+/* scale(a) * scale(b) [/ scale(y)]; false: refused, as is a sum that could leave int32. */
+static bool find_multiplier(struct lowering *l, struct onnx_node *node, const struct meaning *a, const struct meaning *b,
+                            const struct tail *tail, float *multiplier) {
+    const uint32_t inner = a->view.dims[a->view.rank - 1];
+    *multiplier = a->buffer->scale * b->buffer->scale;
+    if (tail->quantized) *multiplier = *multiplier / tail->q.scale;
+    if ((int64_t)inner * 255 * 255 > INT32_MAX)
+        return refuse(l, node, "an inner dimension of %u could leave the range of int32 in its sum", inner);
+    return isfinite(*multiplier) || refuse(l, node, "its scales are too far apart: their ratio is infinite");
+}
+
 static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail) {
     struct onnx_shape shape = node->outputs[0]->shape, *out = &shape;
     struct meaning row = *a, column = *b;
     if (!as_matrix(l, &row, &column, out)) return refuse(l, node, "a product of two activations needs one dimension or more on both sides");
     a = &row;
     b = &column;
+    float multiplier;
+    struct morsel_blob_float_matmul views;
+    if (!find_multiplier(l, node, a, b, tail, &multiplier)) return false;
+    if (find_views(a, b, out, tail, &views)) {
+        views.factor = multiplier;
+        return add_view_matmul(l, node, a, b, tail, &views);
+    }
     struct morsel_blob_matmul p = {.rows = a->view.dims[a->view.rank - 2],
                                    .inner = a->view.dims[a->view.rank - 1],
                                    .columns = b->view.dims[b->view.rank - 1],
                                    .a_divide = 1,
                                    .b_divide = 1,
+                                   .multiplier = multiplier,
                                    .out_min = tail->out_min,
                                    .out_max = tail->out_max,
                                    .float_min = tail->float_min,
@@ -123,11 +184,6 @@ static bool add_matmul(struct lowering *l, struct onnx_node *node, struct meanin
     struct net_buffer *left = product_operand(l, node, a, out, &p.a_batch, p.batch);
     struct net_buffer *right = left ? product_operand(l, node, b, out, &p.b_batch, p.batch) : NULL;
     if (!right) return false;
-    if ((int64_t)p.inner * 255 * 255 > INT32_MAX)
-        return refuse(l, node, "an inner dimension of %u could leave the range of int32 in its sum", p.inner);
-    p.multiplier = left->scale * right->scale;
-    if (tail->quantized) p.multiplier = p.multiplier / tail->q.scale;
-    if (!isfinite(p.multiplier)) return refuse(l, node, "its scales are too far apart: their ratio is infinite");
     struct net_buffer *y = tail_buffer(l, tail, MORSEL_ROW_MAJOR);
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_MATMUL, node->name, left, right, y);
     step->parameters.matmul = p;

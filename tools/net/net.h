@@ -47,6 +47,7 @@ union net_parameters {
     struct morsel_blob_float_conv float_conv;
     struct morsel_blob_matmul matmul;
     struct morsel_blob_float_matmul float_matmul;
+    struct morsel_blob_view_matmul view_matmul;
     struct morsel_blob_binary binary;
     struct morsel_blob_unary unary;
     struct morsel_blob_lut lut;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of two float activations: their parameters up to their limits, and the first that does not pass. */
+/* Products of two activations that are read where they lie: their parameters up to their limits, and the first that does not pass. */
 #include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,12 +121,93 @@ static void flags_and_numbers_have_limits(void **state) {
     expect(MORSEL_ERR_PARAMETER);
 }
 
+/* ---- bytes ---- */
+
+static struct morsel_blob_view_matmul view;
+
+static void expect_view(enum morsel_error error) {
+    assert_int_equal(morsel_check_view_matmul(&d.of_step), error);
+}
+
+/* The same product with an inner dimension of 8, whose second operand has its columns, and then its k, side by side. */
+static int start_view(void **state) {
+    (void)state;
+    view = (struct morsel_blob_view_matmul){{.dims = {2, 3, 4, 7},
+                                             .inner = 8,
+                                             .a_first = 10,
+                                             .b_first = 20,
+                                             .a_stride = {96, 32, 8},
+                                             .b_stride = {168, 56, 7, 1},
+                                             .factor = 0.5f,
+                                             .float_max = 1},
+                                            3,
+                                            255};
+    desk_set(&d, MORSEL_STEP_VIEW_MATMUL, 2, &view);
+    d.x->type = d.b->type = d.y->type = MORSEL_UINT8;
+    d.x->bytes = 10 + 192;
+    d.b->bytes = 20 + 336;
+    d.y->bytes = 168;
+    return 0;
+}
+
+static void bytes_that_are_read_are_there(void **state) {
+    (void)state;
+    expect_view(MORSEL_OK);
+    d.x->bytes--;
+    expect_view(MORSEL_ERR_PARAMETER);
+    start_view(NULL);
+    d.b->bytes--;
+    expect_view(MORSEL_ERR_PARAMETER);
+    start_view(NULL);
+    d.y->bytes--;
+    expect_view(MORSEL_ERR_PARAMETER);
+    start_view(NULL);
+    for (size_t i = 0; i < 3; i++) {
+        ++view.product.a_stride[i];
+        expect_view(MORSEL_ERR_PARAMETER);
+        view.product.a_stride[i] = 0; /* rows may be read more often */
+        expect_view(MORSEL_OK);
+        start_view(NULL);
+    }
+    view.product.inner = 0;
+    expect_view(MORSEL_ERR_PARAMETER);
+}
+
+static void columns_lie_side_by_side_or_their_k_do(void **state) {
+    (void)state;
+    view.product.b_stride[2] = 1, view.product.b_stride[3] = 8;
+    expect_view(MORSEL_OK);
+    view.product.b_stride[2] = 2, view.product.b_stride[3] = 2;
+    expect_view(MORSEL_ERR_PARAMETER);
+    view.product.b_stride[2] = 1, view.product.b_stride[3] = 7;
+    view.product.inner = 7;
+    expect_view(MORSEL_ERR_PARAMETER); /* in fours */
+    view.product.b_stride[2] = 7, view.product.b_stride[3] = 1;
+    expect_view(MORSEL_OK);
+}
+
+static void limits_are_of_the_type(void **state) {
+    (void)state;
+    view.out_max = 256;
+    expect_view(MORSEL_ERR_PARAMETER);
+    view.out_max = 2;
+    expect_view(MORSEL_ERR_PARAMETER);
+    d.y->type = MORSEL_FLOAT32;
+    d.y->bytes = 4 * 168;
+    expect_view(MORSEL_OK); /* of floats they are not looked at */
+    view.product.float_max = -1;
+    expect_view(MORSEL_ERR_PARAMETER);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(all_that_is_read_is_there, start),
         cmocka_unit_test_setup(results_fill_y, start),
         cmocka_unit_test_setup(a_third_input_may_be_absent, start),
         cmocka_unit_test_setup(flags_and_numbers_have_limits, start),
+        cmocka_unit_test_setup(bytes_that_are_read_are_there, start_view),
+        cmocka_unit_test_setup(columns_lie_side_by_side_or_their_k_do, start_view),
+        cmocka_unit_test_setup(limits_are_of_the_type, start_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

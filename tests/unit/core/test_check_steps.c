@@ -159,6 +159,7 @@ static int types_fit(uint32_t kind, uint32_t x, uint32_t second, uint32_t y) {
     case MORSEL_STEP_DEPTHWISE:
     case MORSEL_STEP_FC:
     case MORSEL_STEP_MATMUL:
+    case MORSEL_STEP_VIEW_MATMUL:
     case MORSEL_STEP_LUT: return x_bytes && y_ok;
     case MORSEL_STEP_AVERAGE_POOL:
     case MORSEL_STEP_MAX_POOL: return x_ok && y == x;

@@ -35,6 +35,7 @@ const struct morsel_kind *const morsel_kinds[MORSEL_KINDS] = {
     [MORSEL_STEP_CAST] = &morsel_kind_cast,
     [MORSEL_STEP_GRID_SAMPLE] = &morsel_kind_grid_sample,
     [MORSEL_STEP_NON_MAX_SUPPRESSION] = &morsel_kind_non_max_suppression,
+    [MORSEL_STEP_VIEW_MATMUL] = &morsel_kind_view_matmul,
     [MORSEL_STEP_FLOAT_CONV] = &morsel_kind_float_conv,
     [MORSEL_STEP_RANGE] = &morsel_kind_range,
     [MORSEL_STEP_FACTORS] = &morsel_kind_factors,

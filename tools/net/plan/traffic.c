@@ -16,6 +16,7 @@ uint64_t traffic_read(const struct traffic_step *step, uint32_t n, uint32_t byte
     case MORSEL_STEP_FLOAT_CONV:
     case MORSEL_STEP_FC: return n ? bytes : at_least(step->macs / RESULTS * element, bytes);
     case MORSEL_STEP_MATMUL:
+    case MORSEL_STEP_VIEW_MATMUL:
     case MORSEL_STEP_FLOAT_MATMUL: return n < 2 ? at_least(step->macs / RESULTS * element, bytes) : bytes;
     case MORSEL_STEP_DEPTHWISE:
     case MORSEL_STEP_AVERAGE_POOL:
