@@ -20,6 +20,7 @@ static const char *const graph_recipes[] = {
     "Conv x %CxCx3x3 =C pads=2,2,2,2 dilations=2,2",
     "Conv x %CxCx2x2 auto_pad@SAME_UPPER strides=1,1",
     "ConvTranspose x %CxCx2x2 strides=2,2",
+    "ConvTranspose x %CxCx4x4 strides=2,2 pads=1,1,1,1",
     "ConvTranspose x %CxCx3x3 =C strides=2,2 pads=1,1,1,1 output_padding=1,1",
     "MaxPool x kernel_shape=2,2 strides=1,1 pads=0,0,1,1",
     "MaxPool x kernel_shape=3,3 strides=2,2 pads=1,1,1,1 ceil_mode:1",

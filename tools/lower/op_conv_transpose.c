@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ConvTranspose as a convolution: its input pulled apart by the stride, zeros (the zero point) in between, under weights turned by half
- * a turn. With strides of 1 nothing is pulled apart; otherwise one gather makes the wider input.
+ * ConvTranspose as a convolution. Outputs that lie a stride apart have the same taps, over inputs that lie side by side: each phase of
+ * the output is a convolution with a part of the weights. One window serves all. It gives their outputs as channels, and the output is a
+ * view of these. Where the window is as large as the stride, that is a convolution of one pixel.
  *
- * Where windows of the output do not overlap (a kernel as large as its stride, no pads) nothing has to be pulled apart: each tap is a
- * convolution of one pixel, which gives channels of its own, and the output is a view of them.
+ * Otherwise, with dilations and with groups, the input is pulled apart by the stride: one gather puts zeros (the zero point) between,
+ * under weights turned by half a turn. With strides of 1 nothing is pulled apart.
  */
 #include "tools/lower/lower.h"
 
@@ -126,26 +127,42 @@ static bool set_fill(struct lowering *l, struct onnx_node *node, struct meaning 
     return m->buffer != NULL;
 }
 
-static bool is_apart(const struct pulled *d) {
-    return d->kernel == d->stride && d->stride > 1 && d->dilation == 1 && d->begin == d->kernel - 1 && d->out == d->in * d->stride;
+/* How one dimension falls apart into phases: outputs `stride` apart have the same taps, over pixels that lie side by side. */
+struct phases {
+    int64_t count, taps, positions, cut; /* positions of the window, each with `count` outputs; of the first `cut` are none */
+    int64_t pad_begin, pad_end;
+};
+
+static struct phases phases_of(const struct pulled *d) {
+    int64_t pad = d->kernel - 1 - d->begin, first = pad / d->stride, last = (d->out - 1 + pad) / d->stride;
+    struct phases p = {.count = d->stride, .taps = (d->kernel + d->stride - 1) / d->stride, .positions = last - first + 1};
+    p.cut = pad % d->stride;
+    p.pad_begin = p.taps - 1 - first;
+    p.pad_end = last - (d->in - 1);
+    return p;
 }
 
-/* Weights [inputs, outputs, taps] as [taps * outputs, inputs, 1 ..]. */
-static struct onnx_tensor *by_taps(struct lowering *l, const struct onnx_tensor *t) {
+/* Weights [inputs, outputs, taps] as [phases * outputs, inputs, taps of a phase]; zeros where a phase has fewer. */
+static struct onnx_tensor *by_phases(struct lowering *l, const struct onnx_tensor *t, const struct pulled *d, const struct phases *p,
+                                     const struct meaning *wm) {
     struct onnx_tensor *made = net_alloc(l->net, sizeof *made);
-    size_t size = onnx_type_bytes(t->type), taps = 1, inputs = (size_t)t->shape.dims[0], outputs = (size_t)t->shape.dims[1];
+    int64_t size = (int64_t)onnx_type_bytes(t->type), inputs = t->shape.dims[0], outputs = t->shape.dims[1];
+    int64_t phases = p[0].count * p[1].count, taps = p[0].taps * p[1].taps;
     *made = *t;
     made->alike = made->mask = 0;
-    for (int i = 2; i < t->shape.rank; i++) {
-        taps *= (size_t)t->shape.dims[i];
-        made->shape.dims[i] = 1;
-    }
-    made->shape.dims[0] = (int64_t)(taps * outputs);
-    made->shape.dims[1] = (int64_t)inputs;
-    made->data = net_alloc(l->net, t->count * size + 1);
-    for (size_t at = 0; at < t->count; at++) {
-        size_t i = at % inputs, o = at / inputs % outputs, k = at / inputs / outputs;
-        memcpy((char *)made->data + at * size, (const char *)t->data + ((i * outputs + o) * taps + k) * size, size);
+    for (int i = 2; i < t->shape.rank; i++) made->shape.dims[i] = p[i - 2].taps;
+    made->shape.dims[0] = phases * outputs;
+    made->shape.dims[1] = inputs;
+    made->count = (size_t)(phases * outputs * inputs * taps);
+    char *to = made->data = net_alloc(l->net, made->count * (size_t)size + 1);
+    for (int64_t at = 0; at < (int64_t)made->count; at++, to += size) {
+        int64_t tap = at % taps, i = at / taps % inputs, o = at / taps / inputs % outputs, phase = at / taps / inputs / outputs;
+        int64_t row = phase / p[1].count + (p[0].taps - 1 - tap / p[1].taps) * p[0].count;
+        int64_t column = phase % p[1].count + (p[1].taps - 1 - tap % p[1].taps) * p[1].count;
+        if (row < d[0].kernel && column < d[1].kernel)
+            memcpy(to, (const char *)t->data + (((i * outputs + o) * d[0].kernel + row) * d[1].kernel + column) * size, (size_t)size);
+        else if (wm) *to = (char)quantized_zero(wm, (uint32_t)o);
+        else memset(to, 0, (size_t)size);
     }
     return made;
 }
@@ -168,7 +185,7 @@ static bool for_each_tap(struct lowering *l, const struct onnx_value *value, int
     return true;
 }
 
-enum { MOST_BEHIND = 16 };
+enum { MOST_BEHIND = 16, MOST_GROWTH = 1 << 16 };
 
 /* The values that a step of this node may give: its output, and what bounds and a QuantizeLinear make of it. 0: by channel. */
 static int values_behind(struct onnx_value *value, struct onnx_value **out) {
@@ -187,72 +204,114 @@ static int values_behind(struct onnx_value *value, struct onnx_value **out) {
     return count;
 }
 
-/* Channels [taps * outputs] as the pixels that they are. */
-static bool spread(struct lowering *l, struct meaning *m, const struct pulled *d, int rank, const struct onnx_shape *shape) {
-    const struct pulled *width = &d[rank - 1];
-    uint32_t n = m->view.dims[0], o = (uint32_t)shape->dims[1], out[ONNX_MAX_RANK];
-    uint32_t two[6] = {n, (uint32_t)d->kernel, (uint32_t)width->kernel, o, (uint32_t)d->in, (uint32_t)width->in};
-    uint32_t one[4] = {n, (uint32_t)d->kernel, o, (uint32_t)d->in};
-    static const uint32_t two_axes[6] = {0, 3, 4, 1, 5, 2}, one_axes[4] = {0, 2, 3, 1};
-    struct view wide;
-    for (int i = 0; i < shape->rank; i++) out[i] = (uint32_t)shape->dims[i];
-    if (!view_reshape(l->net, &m->view, rank == 2 ? 6 : 4, rank == 2 ? two : one, &wide)) return false;
-    wide = view_transpose(&wide, rank == 2 ? two_axes : one_axes);
-    return view_reshape(l->net, &wide, (uint32_t)rank + 2, out, &m->view);
+/* The view without its first elements along an axis, and of what follows as many as are wanted. */
+static void cut(struct net *net, struct view *view, uint32_t axis, uint32_t from, uint32_t count) {
+    if (!from && view->dims[axis] == count) return;
+    int32_t *indices = net_alloc(net, count * sizeof *indices);
+    for (uint32_t k = 0; k < count; k++) indices[k] = (int32_t)(from + k);
+    *view = view_pick(net, view, axis, count, indices);
 }
 
-/* The node as a convolution of one pixel. Whoever reads its output sees channels while that is lowered. */
-static bool lower_apart(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_tensor *t, const struct pulled *d,
-                        int rank, struct onnx_value **behind, int count, struct onnx_value *bias) {
+/* Channels [phases * outputs] as the pixels that they are. */
+static bool spread(struct lowering *l, struct meaning *m, const struct phases *p, int rank, const struct onnx_shape *shape) {
+    const uint32_t n = m->view.dims[0], o = (uint32_t)shape->dims[1], high = (uint32_t)p[0].positions, wide = (uint32_t)p[1].positions;
+    const uint32_t two[6] = {n, (uint32_t)p[0].count, (uint32_t)p[1].count, o, high, wide}, one[4] = {n, (uint32_t)p[0].count, o, high};
+    const uint32_t whole[4] = {n, o, high * (uint32_t)p[0].count, wide * (uint32_t)p[1].count};
+    static const uint32_t two_axes[6] = {0, 3, 4, 1, 5, 2}, one_axes[4] = {0, 2, 3, 1};
+    struct view pixels;
+    if (!view_reshape(l->net, &m->view, rank == 2 ? 6 : 4, rank == 2 ? two : one, &pixels)) return false;
+    pixels = view_transpose(&pixels, rank == 2 ? two_axes : one_axes);
+    if (!view_reshape(l->net, &pixels, (uint32_t)rank + 2, whole, &m->view)) return false;
+    for (int i = 0; i < rank; i++) cut(l->net, &m->view, (uint32_t)i + 2, (uint32_t)p[i].cut, (uint32_t)shape->dims[2 + i]);
+    return true;
+}
+
+/* The weights' value in phases: a float constant, or integers behind a DequantizeLinear. */
+static void value_by_phases(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, const struct pulled *d,
+                            const struct phases *p, struct onnx_value *out) {
+    const struct meaning *wm = meaning_of(l, node->inputs[1]);
+    struct onnx_tensor *made = by_phases(l, t, d, p, wm);
+    *out = *node->inputs[1];
+    out->lowered = net_alloc(l->net, sizeof(struct value_slot));
+    out->shape = made->shape;
+    out->constant = wm ? NULL : made;
+    if (!wm) return;
+    struct meaning integers = *wm;
+    integers.quantized = made;
+    integers.scales = for_each_group(l, integers.scales, p[0].count * p[1].count);
+    integers.zeros = for_each_group(l, integers.zeros, p[0].count * p[1].count);
+    integers.axis = 0;
+    meaning_set(l, out, integers);
+}
+
+/* The node as a convolution that gives all phases of a position. Whoever reads its output sees channels while that is lowered. */
+static bool lower_phases(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_value *weights,
+                         const struct phases *p, int rank, struct onnx_value **behind, int count, struct onnx_value *bias) {
     const struct onnx_shape shape = node->outputs[0]->shape;
-    int64_t taps = d[0].kernel * (rank == 2 ? d[1].kernel : 1);
-    struct morsel_blob_conv p = {.window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, .groups = 1};
-    struct weights w = {
-        .outputs = (uint32_t)(taps * shape.dims[1]), .kernel_h = 1, .kernel_w = 1, .inputs = (uint32_t)t->shape.dims[0], .groups = 1};
-    struct onnx_value weights = *node->inputs[1];
-    struct onnx_node *conv = net_alloc(l->net, sizeof *conv); /* a notice names it in the end */
-    struct onnx_tensor *made = by_taps(l, t);
-    weights.lowered = net_alloc(l->net, sizeof(struct value_slot));
-    weights.shape = made->shape;
-    weights.constant = meaning_of(l, node->inputs[1]) ? NULL : made;
-    if (!weights.constant) {
-        struct meaning integers = *meaning_of(l, node->inputs[1]);
-        integers.quantized = made;
-        integers.scales = for_each_group(l, integers.scales, taps);
-        integers.zeros = for_each_group(l, integers.zeros, taps);
-        integers.axis = 0;
-        meaning_set(l, &weights, integers);
+    const struct phases *width = &p[rank - 1], *height = &p[0];
+    struct morsel_blob_conv conv = {.window = {1, (uint32_t)width->taps, 1, 1, 1, 1, 0, (uint32_t)width->pad_begin, 0,
+                                               (uint32_t)width->pad_end},
+                                    .groups = 1};
+    struct weights w = {.outputs = (uint32_t)weights->shape.dims[0],
+                        .kernel_h = 1,
+                        .kernel_w = (uint32_t)width->taps,
+                        .inputs = (uint32_t)weights->shape.dims[1],
+                        .groups = 1};
+    if (rank == 2) {
+        w.kernel_h = conv.window.kernel_h = (uint32_t)height->taps;
+        conv.window.pad_top = (uint32_t)height->pad_begin;
+        conv.window.pad_bottom = (uint32_t)height->pad_end;
     }
-    *conv = *node;
-    conv->inputs = net_alloc(l->net, 3 * sizeof(void *));
-    conv->inputs[0] = node->inputs[0];
-    conv->inputs[1] = &weights;
-    conv->inputs[2] = bias;
+    struct onnx_node *made = net_alloc(l->net, sizeof *made); /* a notice names it in the end */
+    *made = *node;
+    made->inputs = net_alloc(l->net, 3 * sizeof(void *));
+    made->inputs[0] = node->inputs[0];
+    made->inputs[1] = net_alloc(l->net, sizeof *weights);
+    *made->inputs[1] = *weights;
+    made->inputs[2] = bias;
     for (int i = 0; i < count; i++) {
-        behind[i]->shape.dims[1] *= taps;
-        for (int k = 0; k < rank; k++) behind[i]->shape.dims[2 + k] = d[k].in;
+        behind[i]->shape.dims[1] *= p[0].count * p[1].count;
+        for (int k = 0; k < rank; k++) behind[i]->shape.dims[2 + k] = p[k].positions;
     }
-    bool good = lower_window(l, conv, m, &p, &w);
+    bool good = lower_window(l, made, m, &conv, &w);
     for (int i = 0; i < count; i++) behind[i]->shape = shape;
     for (int i = 0; i < count && good; i++) {
         struct meaning *given = meaning_of(l, behind[i]);
-        if (given) return spread(l, given, d, rank, &shape) || refuse(l, node, "its output cannot be seen as pixels");
+        if (given) return spread(l, given, p, rank, &shape) || refuse(l, node, "its output cannot be seen as pixels");
     }
     return good;
+}
+
+/*
+ * Whether one window serves all phases. Where some have fewer taps than others, zeros fill it up: the weights must not grow by much, and
+ * floats that are no bytes may be infinite, which times such a zero is no number.
+ */
+static bool has_phases(const struct meaning *m, const struct onnx_tensor *t, const struct pulled *d, const struct phases *p) {
+    int64_t grown = (int64_t)t->count;
+    for (int i = 0; i < 2; i++) {
+        if (d[i].dilation != 1 || p[i].pad_begin < 0 || p[i].pad_begin > 65536 || p[i].pad_end < 0 || p[i].pad_end > 65536) return false;
+        grown = grown / d[i].kernel * p[i].taps * p[i].count;
+    }
+    if (d[0].stride * d[1].stride == 1) return false;
+    return grown == (int64_t)t->count ||
+           (meaning_is_affine(m) && (grown - (int64_t)t->count) * (int64_t)onnx_type_bytes(t->type) <= MOST_GROWTH);
 }
 
 /* Lowers the node so where it can be; *good says whether that went well. */
 static bool taken_apart(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_tensor *t, const struct pulled *d,
                         int rank, bool *good) {
-    struct onnx_value *behind[MOST_BEHIND], bias;
+    struct onnx_value *behind[MOST_BEHIND], weights, bias;
     const struct meaning *wm = meaning_of(l, node->inputs[1]);
     struct onnx_value *given = onnx_input(node, 2);
+    struct phases p[2];
+    int64_t strides = d[0].stride * d[1].stride;
+    for (int i = 0; i < 2; i++) p[i] = phases_of(&d[i]);
     int count = values_behind(node->outputs[0], behind);
-    int64_t taps = d[0].kernel * (rank == 2 ? d[1].kernel : 1);
-    if (!is_apart(&d[0]) || (rank == 2 && !is_apart(&d[1])) || !count || m->channel_scales) return false;
+    if (!count || m->channel_scales || !has_phases(m, t, d, p)) return false;
     if (wm && wm->scales->count > 1 && wm->axis != 1) return false;
-    if (given && (onnx_elements(&given->shape) != t->shape.dims[1] || !for_each_tap(l, given, taps, &bias))) return false;
-    *good = lower_apart(l, node, m, t, d, rank, behind, count, given ? &bias : NULL);
+    if (given && (onnx_elements(&given->shape) != t->shape.dims[1] || !for_each_tap(l, given, strides, &bias))) return false;
+    value_by_phases(l, node, t, d, p, &weights);
+    *good = lower_phases(l, node, m, &weights, p, rank, behind, count, given ? &bias : NULL);
     return true;
 }
 
@@ -263,7 +322,8 @@ bool lower_conv_transpose(struct lowering *l, struct onnx_node *node) {
     const struct meaning *wm = weights ? meaning_of(l, weights) : NULL;
     const struct onnx_tensor *t = wm && wm->quantized ? wm->quantized : weights ? weights->constant : NULL;
     int rank = node->inputs[0]->shape.rank - 2;
-    struct pulled d[2] = {{0}, {0}};
+    struct pulled d[2], line = {.in = 1, .out = 1, .kernel = 1, .stride = 1, .dilation = 1};
+    d[0] = d[1] = line; /* of a line the second is none */
     if (!t) return refuse(l, node, "its weights are not constant");
     if (rank < 1 || rank > 2 || t->shape.rank != rank + 2)
         return refuse(l, node, "only one or two spatial dimensions are supported, not %d", rank);

@@ -14,6 +14,8 @@ static void add_numbers(struct bytes *file, const char *name, const int64_t *lis
     add_constant(file, name, ONNX_INT64, 1, &count, numbers, (size_t)count);
 }
 
+static uint32_t first_kind; /* of the steps that were run last */
+
 /* Runs the network, whose only input counts up, and gives its steps. */
 static uint32_t run(struct bytes *file, uint8_t *y, size_t *blob_bytes, bool *concat) {
     static const struct blob_extras none = {0};
@@ -27,6 +29,7 @@ static uint32_t run(struct bytes *file, uint8_t *y, size_t *blob_bytes, bool *co
     const struct morsel_options options = {.size = sizeof options};
     if (!net) fail_msg("%s", report.refusals[0].why);
     uint32_t steps = net->step_count;
+    first_kind = net->steps[0]->kind;
     *concat = false;
     for (uint32_t i = 0; i < steps; i++) *concat = *concat || net->steps[i]->kind == MORSEL_STEP_CONCAT;
     assert_true(plan_arena(net));
@@ -305,6 +308,57 @@ static void windows_side_by_side_take_no_zeros(void **state) {
     }
 }
 
+/* Outputs a stride apart have the same taps: the convolution gives all phases, and the gather of its output cuts off what pads leave. */
+static void windows_that_overlap_take_no_zeros(void **state) {
+    (void)state;
+    enum { IN = 3, OUT = 2, SIDE = 5, MOST = 4 };
+    static const struct {
+        int kernel, stride, pad, extra;
+    } cases[] = {{4, 2, 1, 0}, {3, 2, 1, 1}, {4, 3, 2, 1}, {5, 2, 2, 0}, {3, 3, 1, 0}};
+    static const struct number one = {1, 0}, quarter = {0.25, 0}, zero = {0, 0}, wide = {64, 0}, three = {0, 3};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const int k = cases[c].kernel, stride = cases[c].stride, pad = cases[c].pad;
+        const int side = stride * (SIDE - 1) + k - 2 * pad + cases[c].extra;
+        const int64_t dims[] = {IN, OUT, k, k};
+        uint8_t y[OUT * MOST * SIDE * MOST * SIDE];
+        struct number weights[IN * OUT * 25];
+        char attributes[80];
+        struct bytes file = {0};
+        size_t bytes;
+        bool concat;
+        for (int i = 0; i < IN * OUT * k * k; i++) weights[i] = (struct number){0, i * 5 % 23 - 11};
+        snprintf(attributes, sizeof attributes, "strides=%d,%d pads=%d,%d,%d,%d output_padding=%d,%d", stride, stride, pad, pad, pad, pad,
+                 cases[c].extra, cases[c].extra);
+        add_value(&file, 11, "x", ONNX_UINT8, "1,3,5,5");
+        add_value(&file, 12, "y", ONNX_UINT8, NULL);
+        add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &one, 1);
+        add_constant(&file, "sw", ONNX_FLOAT, 0, NULL, &quarter, 1);
+        add_constant(&file, "sy", ONNX_FLOAT, 0, NULL, &wide, 1);
+        add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+        add_constant(&file, "zw", ONNX_INT8, 0, NULL, &three, 1);
+        add_constant(&file, "w", ONNX_INT8, 4, dims, weights, (size_t)(IN * OUT * k * k));
+        add_node(&file, "dx", "DequantizeLinear", "x s z", "a", "");
+        add_node(&file, "dw", "DequantizeLinear", "w sw zw", "v", "");
+        add_node(&file, "t", "ConvTranspose", "a v", "c", attributes);
+        add_node(&file, "q", "QuantizeLinear", "c sy z", "y", "");
+        assert_int_equal(run(&file, y, &bytes, &concat), 2); /* the convolution, and the output in its layout */
+        assert_int_equal(first_kind, MORSEL_STEP_CONV);
+        for (int at = 0; at < OUT * side * side; at++) { /* rows, columns, channels */
+            int o = at % OUT, sum = 0;
+            for (int tap = 0; tap < k * k; tap++) {
+                int row = at / OUT / side + pad - tap / k, column = at / OUT % side + pad - tap % k;
+                if (row < 0 || column < 0 || row % stride || column % stride || row / stride >= SIDE || column / stride >= SIDE) continue;
+                for (int i = 0; i < IN; i++) {
+                    int from = (row / stride * SIDE + column / stride) * IN + i;
+                    sum += (uint8_t)(from * 7 + from / 256) * ((int)weights[(i * OUT + o) * k * k + tap].integer - 3);
+                }
+            }
+            double want = nearbyint(sum / 256.0);
+            assert_int_equal(y[at], want < 0 ? 0 : want > 255 ? 255 : (int)want);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts_of_one_value_are_joined_in_one_step),
                                        cmocka_unit_test(long_axes_take_short_tables),
@@ -315,6 +369,7 @@ int main(void) {
                                        cmocka_unit_test(operands_are_gathered_once_for_all),
                                        cmocka_unit_test(pictures_are_resized_in_one_step),
                                        cmocka_unit_test(outputs_are_not_copied_for_their_shape),
-                                       cmocka_unit_test(windows_side_by_side_take_no_zeros)};
+                                       cmocka_unit_test(windows_side_by_side_take_no_zeros),
+                                       cmocka_unit_test(windows_that_overlap_take_no_zeros)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
