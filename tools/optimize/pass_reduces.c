@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reductions decomposed into what can be quantized. A maximum over any axes is a GlobalMaxPool between moves, a minimum the maximum of
- * the negative. A sum is a mean times its count, a Euclidean norm the root of such a sum. Whole pictures are left to pass_pools.c.
+ * the negative. A sum is a mean times its count, a Euclidean norm the root of such a sum. A sum of two is one: of the halves, which are
+ * views. Whole pictures are left to pass_pools.c.
  */
 #include "tools/optimize/pass.h"
+#include "tools/optimize/say.h"
 #include <string.h>
 
 /* The axes that stay, then those that go, each in their order; how many stay. -1: not known, or all of them. */
@@ -70,11 +72,37 @@ static bool change_min(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
+/* Element k along an axis, in the shape of what is left. */
+static struct onnx_value *half(struct onnx_graph *g, struct onnx_node *node, int64_t axis, int64_t k) {
+    struct onnx_value *x = node->inputs[0];
+    const int64_t end = k + 1;
+    struct onnx_shape shape = x->shape;
+    shape.dims[axis] = 1;
+    struct onnx_value *inputs[4] = {x, graph_int64s(g, node, "from", &k, 1), graph_int64s(g, node, "to", &end, 1),
+                                    graph_int64s(g, node, "axis", &axis, 1)};
+    x = graph_put(g, node, "Slice", inputs, 4, &shape);
+    x->producer->opset = SAY_OPSET;
+    return shape.rank == node->outputs[0]->shape.rank ? x : say_reshape(g, node, x, &node->outputs[0]->shape);
+}
+
+/* Of Sum, which ONNX Runtime computes in floats as it does ReduceSum. */
+static bool change_sum_of_two(struct onnx_graph *g, struct onnx_node *node) {
+    bool goes[ONNX_MAX_RANK];
+    const struct onnx_shape *shape = &node->inputs[0]->shape;
+    int axis = 0;
+    if (onnx_elements(shape) != 2 * onnx_elements(&node->outputs[0]->shape) || !onnx_reduced(node, shape->rank, goes)) return false;
+    while (!goes[axis] || shape->dims[axis] != 2) axis++;
+    struct onnx_value *halves[2] = {half(g, node, axis, 0), half(g, node, axis, 1)};
+    edit_become(g, node, "Sum", "", halves, 2);
+    return true;
+}
+
 /* The mean times the count; of squares, and then the root, for a norm. */
 static bool change_sum(struct onnx_graph *g, struct onnx_node *node, bool norm) {
     int64_t order[ONNX_MAX_RANK];
     const struct onnx_shape *shape = &node->inputs[0]->shape, *y = &node->outputs[0]->shape, scalar = {0};
     if (split_axes(node, order) < 0) return false;
+    if (!norm && change_sum_of_two(g, node)) return true;
     double count = (double)onnx_elements(shape) / (double)onnx_elements(y);
     struct onnx_value *x = node->inputs[0], *twice[2] = {x, x};
     x = reduce(g, node, "ReduceMean", norm ? graph_put(g, node, "Mul", twice, 2, shape) : x);

@@ -171,6 +171,8 @@ static void maxima_become_pools(void **state) {
         {13, PICTURE, "Transpose x > t perm=0,2,3,1; ReduceMax t > y axes=1,2 keepdims:0", "GlobalMaxPool Reshape"}, /* Keras */
         {13, PICTURE, "ReduceMin x > y axes=2,3", "Neg GlobalMaxPool Neg"},
         {13, PICTURE, "ReduceSum x $1 > y", "ReduceMean Mul"},
+        {13, "1,2,3,4", "ReduceSum x $1 > y", "Slice Slice Sum"},
+        {13, "1,2,3,4", "ReduceSum x $1 > y keepdims:0", "Slice Reshape Slice Reshape Sum"},
         {18, PICTURE, "ReduceSum x $-1,-2 > y", "GlobalAveragePool Mul"},
         {13, PICTURE, "ReduceL2 x > y axes=1", "Mul ReduceMean Mul Sqrt"},
         {13, PICTURE, "ReduceProd x > y", "ReduceProd"},
