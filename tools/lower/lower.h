@@ -204,6 +204,8 @@ int32_t type_min(enum morsel_type type), type_max(enum morsel_type type);
 
 /* The output buffer of a tail's value with the bounds put into the meaning; says whether it is dequantized. */
 struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum morsel_layout layout);
+/* The same in the layout of another buffer, seen by a view that takes each of its elements once. */
+struct net_buffer *tail_buffer_like(struct lowering *l, const struct tail *tail, const struct net_buffer *like, const struct view *view);
 
 /* --- Weights (weights.c) --- */
 struct weights {

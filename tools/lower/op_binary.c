@@ -38,13 +38,24 @@ static bool operand_strides(struct lowering *l, struct onnx_node *node, struct m
     return view_strides(&whole, rank, out->step);
 }
 
+/* The output's axes as they lie in memory. */
+struct order {
+    uint32_t axis[VIEW_MAX_RANK];
+};
+
+static struct order order_of(enum morsel_layout layout, uint32_t rank) {
+    struct order order = {{0}};
+    bool last = layout == MORSEL_CHANNELS_LAST && rank >= 2;
+    for (uint32_t i = 0; i < rank; i++) order.axis[i] = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1;
+    return order;
+}
+
 /* Dimensions in the order of the output's memory, neighbours merged where all three run on. */
-static bool put_strides(struct lowering *l, struct onnx_node *node, const struct onnx_shape *shape, enum morsel_layout layout,
+static bool put_strides(struct lowering *l, struct onnx_node *node, const struct onnx_shape *shape, const struct order *order,
                         const struct strides *a, const struct strides *b, struct morsel_blob_binary *p) {
     uint32_t rank = (uint32_t)shape->rank, n = 0, dims[VIEW_MAX_RANK + 1], sa[VIEW_MAX_RANK + 1], sb[VIEW_MAX_RANK + 1];
-    bool last = layout == MORSEL_CHANNELS_LAST && rank >= 2;
     for (uint32_t i = 0; i < rank; i++) {
-        uint32_t axis = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1, dim = (uint32_t)shape->dims[axis];
+        uint32_t axis = order->axis[i], dim = (uint32_t)shape->dims[axis];
         if (dim == 1) continue;
         if (n && sa[n - 1] == a->step[axis] * dim && sb[n - 1] == b->step[axis] * dim) {
             dims[n - 1] *= dim;
@@ -94,24 +105,60 @@ static bool operand_lines(struct lowering *l, struct onnx_node *node, const stru
     return view_strides(&whole, rank, out->step);
 }
 
-static bool add_binary(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail,
-                       struct morsel_blob_binary p) {
+/* The output lies as the larger operand does, whose view is a turned or divided one of all its buffer, and is seen as that is. */
+static bool put_as_it_lies(struct lowering *l, struct onnx_node *node, const struct meaning *a, const struct meaning *b,
+                           const struct tail *tail, struct morsel_blob_binary *p, struct strides *sa, struct strides *sb,
+                           struct net_buffer **out) {
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
+    const struct meaning *big = view_elements(&a->view) >= view_elements(&b->view) ? a : b;
+    uint32_t rank = (uint32_t)shape->rank, count = net_elements(big->buffer), *step = big == a ? sa->step : sb->step;
+    struct order order = order_of(MORSEL_ROW_MAJOR, rank);
+    if (rank > MORSEL_FORMAT_MAX_RANK || big->view.rank != rank || onnx_elements(shape) != (int64_t)count ||
+        !view_is_permutation(&big->view, count) || !view_strides(&a->view, rank, sa->step) || !view_strides(&b->view, rank, sb->step))
+        return false;
+    for (uint32_t i = 1; i < rank; i++)
+        for (uint32_t k = i; k > 0 && step[order.axis[k]] > step[order.axis[k - 1]]; k--) {
+            uint32_t axis = order.axis[k];
+            order.axis[k] = order.axis[k - 1];
+            order.axis[k - 1] = axis;
+        }
+    sa->buffer = a->buffer;
+    sb->buffer = b->buffer;
+    if (!put_strides(l, node, shape, &order, sa, sb, p) || p->a_stride[p->rank - 1] > 1 || p->b_stride[p->rank - 1] > 1) return false;
+    *out = tail_buffer_like(l, tail, big->buffer, &big->view);
+    return true;
+}
+
+/* The output in a layout of its own; operands whose neighbours then lie apart are gathered. */
+static bool put_in_layout(struct lowering *l, struct onnx_node *node, const struct meaning *a, const struct meaning *b,
+                          const struct tail *tail, struct morsel_blob_binary *p, struct strides *sa, struct strides *sb,
+                          struct net_buffer **out) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     enum morsel_layout layout = output_layout(shape, a, b);
     uint32_t rank = (uint32_t)shape->rank;
+    const struct order order = order_of(layout, rank);
+    struct meaning left = *a, right = *b;
+    if (!operand_strides(l, node, &left, rank, sa) || !operand_strides(l, node, &right, rank, sb) ||
+        !put_strides(l, node, shape, &order, sa, sb, p))
+        return false;
+    bool a_apart = p->a_stride[p->rank - 1] > 1, b_apart = p->b_stride[p->rank - 1] > 1;
+    if ((a_apart || b_apart) && put_as_it_lies(l, node, a, b, tail, p, sa, sb, out)) return true;
+    if ((a_apart && !operand_lines(l, node, a, rank, layout, sa)) || (b_apart && !operand_lines(l, node, b, rank, layout, sb)) ||
+        ((a_apart || b_apart) && !put_strides(l, node, shape, &order, sa, sb, p)))
+        return false;
+    *out = tail_buffer(l, tail, layout);
+    return true;
+}
+
+static bool add_binary(struct lowering *l, struct onnx_node *node, struct meaning *a, struct meaning *b, const struct tail *tail,
+                       struct morsel_blob_binary p) {
     struct strides sa, sb;
-    if (!operand_strides(l, node, a, rank, &sa) || !operand_strides(l, node, b, rank, &sb) ||
-        !put_strides(l, node, shape, layout, &sa, &sb, &p))
-        return false;
-    bool a_apart = p.a_stride[p.rank - 1] > 1, b_apart = p.b_stride[p.rank - 1] > 1;
-    if ((a_apart && !operand_lines(l, node, a, rank, layout, &sa)) || (b_apart && !operand_lines(l, node, b, rank, layout, &sb)) ||
-        ((a_apart || b_apart) && !put_strides(l, node, shape, layout, &sa, &sb, &p)))
-        return false;
+    struct net_buffer *y;
+    if (!put_in_layout(l, node, a, b, tail, &p, &sa, &sb, &y)) return false;
     p.out_min = tail->out_min;
     p.out_max = tail->out_max;
     p.float_min = tail->float_min;
     p.float_max = tail->float_max;
-    struct net_buffer *y = tail_buffer(l, tail, layout);
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_BINARY, node->name, sa.buffer, sb.buffer, y);
     step->parameters.binary = p;
     return true;

@@ -204,13 +204,29 @@ struct tail tail_follow(struct lowering *l, struct onnx_value *value, unsigned w
     return tail;
 }
 
-struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum morsel_layout layout) {
-    struct net_buffer *buffer = tail->quantized ? value_buffer(l, tail->value, tail->q.type, layout, tail->q.scale, tail->q.zero)
-                                                : value_buffer(l, tail->value, MORSEL_FLOAT32, layout, 1, 0);
-    struct meaning m = meaning_fresh(l, buffer, &tail->value->shape);
+/* What the tail gives, in a buffer seen so. */
+static void set_tail(struct lowering *l, const struct tail *tail, struct meaning m) {
     m.dequantized = tail->quantized && tail->dequantized;
     m.channel_scales = tail->quantized ? tail->q.scales : NULL;
     if (m.dequantized && m.channel_scales) set_channel_table(l, &m);
     meaning_set(l, tail->value, m);
+}
+
+struct net_buffer *tail_buffer(struct lowering *l, const struct tail *tail, enum morsel_layout layout) {
+    struct net_buffer *buffer = tail->quantized ? value_buffer(l, tail->value, tail->q.type, layout, tail->q.scale, tail->q.zero)
+                                                : value_buffer(l, tail->value, MORSEL_FLOAT32, layout, 1, 0);
+    set_tail(l, tail, meaning_fresh(l, buffer, &tail->value->shape));
+    return buffer;
+}
+
+struct net_buffer *tail_buffer_like(struct lowering *l, const struct tail *tail, const struct net_buffer *like, const struct view *view) {
+    struct net_buffer *buffer =
+        net_add_buffer(l->net, tail->quantized ? tail->q.type : MORSEL_FLOAT32, like->layout, like->rank, like->dims, tail->value->name);
+    buffer->scale = tail->quantized ? tail->q.scale : 1;
+    buffer->zero = tail->quantized ? tail->q.zero : 0;
+    buffer->qualified = true;
+    struct meaning m = meaning_fresh(l, buffer, &tail->value->shape);
+    m.view = *view;
+    set_tail(l, tail, m);
     return buffer;
 }

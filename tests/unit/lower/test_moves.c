@@ -359,6 +359,38 @@ static void windows_that_overlap_take_no_zeros(void **state) {
     }
 }
 
+/* Channels in two groups beside a number for each: the result lies as the picture does, and no group is gathered. */
+static void divided_channels_stay_where_they_lie(void **state) {
+    (void)state;
+    enum { CHANNELS = 4, PIXELS = 15 };
+    static const struct number one = {1, 0}, zero = {0, 0};
+    uint8_t y[CHANNELS * PIXELS];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    add_value(&file, 11, "x", ONNX_UINT8, "1,4,3,5");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &one, 1);
+    add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_numbers(&file, "five", (const int64_t[]){1, 2, 2, 3, 5}, 5);
+    add_numbers(&file, "ones", (const int64_t[]){1, 2, 2, 1, 1}, 5);
+    add_numbers(&file, "four", (const int64_t[]){1, 4, 3, 5}, 4);
+    add_node(&file, "dx", "DequantizeLinear", "x s z", "a", "");
+    add_node(&file, "p", "GlobalAveragePool", "a", "m", "");
+    add_node(&file, "r", "Reshape", "a five", "b", "");
+    add_node(&file, "t", "Reshape", "m ones", "n", "");
+    add_node(&file, "o", "Max", "b n", "c", "");
+    add_node(&file, "q", "QuantizeLinear", "c s z", "d", "");
+    add_node(&file, "u", "Reshape", "d four", "y", "");
+    assert_int_equal(run(&file, y, &bytes, &concat), 2); /* the means, and the maxima */
+    for (int c = 0; c < CHANNELS; c++) {
+        int sum = 0;
+        for (int i = 0; i < PIXELS; i++) sum += (uint8_t)((i * CHANNELS + c) * 7);
+        for (int i = 0; i < PIXELS; i++)
+            assert_int_equal(y[i * CHANNELS + c], (int)nearbyint(fmax((uint8_t)((i * CHANNELS + c) * 7), (double)sum / PIXELS)));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts_of_one_value_are_joined_in_one_step),
                                        cmocka_unit_test(long_axes_take_short_tables),
@@ -370,6 +402,7 @@ int main(void) {
                                        cmocka_unit_test(pictures_are_resized_in_one_step),
                                        cmocka_unit_test(outputs_are_not_copied_for_their_shape),
                                        cmocka_unit_test(windows_side_by_side_take_no_zeros),
-                                       cmocka_unit_test(windows_that_overlap_take_no_zeros)};
+                                       cmocka_unit_test(windows_that_overlap_take_no_zeros),
+                                       cmocka_unit_test(divided_channels_stay_where_they_lie)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
