@@ -207,6 +207,12 @@ static void affine_steps_fold_into_convolutions(void **state) {
          "BatchNormalization Conv Relu Conv Add"},
         {13, "1,5", "MatMul x %5x3 > m; Add m %3 > y", "Gemm"},
         {13, "1,5", "MatMul x %5x3 > m; Mul m %3 > y", "MatMul"},
+        {13, "2,4,5", "MatMul x %5x3 > m; Reshape m $8,3 > f; BatchNormalization f %3 %3 %3 %3 > b; Reshape b $2,4,3 > r; Relu r > y",
+         "MatMul Add Relu"},
+        {13, "2,4,5", "MatMul x %5x3 > m; Add m %3 > a; Reshape a $8,3 > f; BatchNormalization f %3 %3 %3 %3 > b; Relu b > y",
+         "MatMul Add Reshape Relu"},
+        {13, "2,4,5", "MatMul x %5x3 > m; Reshape m $8,3 > f; BatchNormalization f %3 %3 %3 %3 > b; Add f b > y",
+         "MatMul Reshape BatchNormalization Add"}, /* read elsewhere */
         {13, "1,5", "Gemm x %3x5 %3 > m transB:1; BatchNormalization m %3 %3 %3 %3 > y", "Gemm"},
         {13, "1,5", "Gemm x %3x5 %3 > m transB:1; Unsqueeze m $2 > u; BatchNormalization u %3 %3 %3 %3 > b; Squeeze b $2 > s; Relu s > y",
          "Gemm Relu"},
