@@ -15,6 +15,24 @@ static bool read_axis(struct lowering *l, struct onnx_node *node, int opset, uin
     return true;
 }
 
+/* From this length on lines are worth a gather that puts them in order: kernels take such ones alone. */
+enum { LEAST_LINE = 8 };
+
+/* The softmax's axis as the last one; the view of what lies so shows the axes in their places. */
+static struct net_buffer *turned_input(struct lowering *l, struct onnx_node *node, const struct meaning *m, uint32_t axis,
+                                       struct morsel_blob_softmax *p, struct view *view) {
+    uint32_t rank = m->view.rank, order[VIEW_MAX_RANK], back[VIEW_MAX_RANK];
+    struct meaning turned = *m;
+    for (uint32_t i = 0; i < rank; i++) order[i] = i < axis ? i : i + 1 < rank ? i + 1 : axis;
+    for (uint32_t i = 0; i < rank; i++) back[order[i]] = i;
+    turned.view = view_transpose(&m->view, order);
+    p->count = m->view.dims[axis];
+    p->outer = view_elements(&m->view) / p->count;
+    const struct view whole = view_whole(l->net, MORSEL_ROW_MAJOR, rank, turned.view.dims);
+    *view = view_transpose(&whole, back);
+    return meaning_buffer(l, node, &turned, MORSEL_ROW_MAJOR);
+}
+
 /* The buffer, and how the softmax's lines lie in it. The output has the same dimensions in the same order. */
 static struct net_buffer *softmax_input(struct lowering *l, struct onnx_node *node, struct meaning *m, uint32_t axis, bool to_end,
                                         struct morsel_blob_softmax *p, struct view *view) {
@@ -26,6 +44,12 @@ static struct net_buffer *softmax_input(struct lowering *l, struct onnx_node *no
         *view = m->view;
         return m->buffer;
     }
+    for (uint32_t i = axis + 1; i < rank; i++) p->inner *= m->view.dims[i];
+    if (!to_end && p->inner > 1 && m->view.dims[axis] >= LEAST_LINE) {
+        p->inner = 1;
+        return turned_input(l, node, m, axis, p, view);
+    }
+    p->inner = 1;
     struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
     *view = view_whole(l->net, MORSEL_ROW_MAJOR, rank, m->view.dims);
     for (uint32_t i = 0; i < rank; i++) *(i < axis ? &p->outer : i == axis || to_end ? &p->count : &p->inner) *= m->view.dims[i];

@@ -10,25 +10,27 @@
 
 enum { LINES = 3, MOST = 40 };
 
-/* lines of `count` bytes each -> softmax -> bytes */
-static uint8_t *softmax_blob(int count, float x_scale, float y_scale, size_t *bytes) {
+/* Bytes -> softmax -> bytes; *inner: how far apart the elements of a line lie in the step that computes it. */
+static uint8_t *softmax_of(const char *dims, int axis, float x_scale, float y_scale, size_t *bytes, uint32_t *inner) {
     static const struct blob_extras none = {0};
     const struct number scales[2] = {{(double)x_scale, 0}, {(double)y_scale, 0}}, zeros[2] = {{0, 128}, {0, 0}};
     struct bytes file = {0};
     struct onnx_report report = {0};
-    char dims[20];
-    snprintf(dims, sizeof dims, "%d,%d", LINES, count);
+    char attributes[20];
+    snprintf(attributes, sizeof attributes, "axis:%d opset:13", axis);
     add_value(&file, 11, "x", ONNX_UINT8, dims);
     add_value(&file, 12, "y", ONNX_UINT8, NULL);
     add_constant(&file, "xs", ONNX_FLOAT, 0, NULL, &scales[0], 1);
     add_constant(&file, "xz", ONNX_UINT8, 0, NULL, &zeros[0], 1);
     add_constant(&file, "ys", ONNX_FLOAT, 0, NULL, &scales[1], 1);
     add_constant(&file, "yz", ONNX_UINT8, 0, NULL, &zeros[1], 1);
-    add_node(&file, "softmax", "ms.QLinearSoftmax", "x xs xz ys yz", "y", "axis:-1 opset:13");
+    add_node(&file, "softmax", "ms.QLinearSoftmax", "x xs xz ys yz", "y", attributes);
     struct bytes model = model_message(&file, 13);
     struct onnx_graph *graph = inferred_bytes(&model);
     struct net *net = lower(graph, &report);
     if (!net) fail_msg("%s", report.refusals[0].why);
+    for (uint32_t i = 0; i < net->step_count; i++)
+        if (net->steps[i]->kind == MORSEL_STEP_SOFTMAX) *inner = net->steps[i]->parameters.softmax.inner;
     assert_true(plan_arena(net));
     uint8_t *blob = blob_write(net, &none, bytes);
     assert_non_null(blob);
@@ -36,6 +38,14 @@ static uint8_t *softmax_blob(int count, float x_scale, float y_scale, size_t *by
     onnx_report_free(&report);
     onnx_free(graph);
     return blob;
+}
+
+/* lines of `count` bytes each */
+static uint8_t *softmax_blob(int count, float x_scale, float y_scale, size_t *bytes) {
+    uint32_t inner;
+    char dims[20];
+    snprintf(dims, sizeof dims, "%d,%d", LINES, count);
+    return softmax_of(dims, -1, x_scale, y_scale, bytes, &inner);
 }
 
 static void run(const uint8_t *blob, size_t bytes, uint32_t cpu, const uint8_t *x, uint8_t *y) {
@@ -88,7 +98,28 @@ static void any_scale_gives_the_quotient(void **unused) {
     assert_true(seen[0] > 500 && seen[1] > 500);
 }
 
+/* Kernels take lines that lie in order: others are gathered so, and the output is seen in its own order. */
+static void lines_that_lie_apart_are_put_in_order(void **unused) {
+    (void)unused;
+    enum { OUTER = 2, COUNT = 12, INNER = 5, ALL = OUTER * COUNT * INNER };
+    uint8_t x[ALL], y[ALL], in[COUNT], out[COUNT];
+    uint32_t inner = 0, seen[2] = {0};
+    size_t bytes;
+    uint8_t *blob = softmax_of("2,12,5", 1, 0.05F, 1 / 256.0F, &bytes, &inner);
+    assert_int_equal(inner, 1);
+    for (int i = 0; i < ALL; i++) x[i] = (uint8_t)(i * 37 % 101);
+    run(blob, bytes, 0, x, y);
+    for (int line = 0; line < OUTER * INNER; line++) {
+        int first = line / INNER * COUNT * INNER + line % INNER;
+        for (int i = 0; i < COUNT; i++) in[i] = x[first + i * INNER];
+        for (int i = 0; i < COUNT; i++) out[i] = y[first + i * INNER];
+        compare_line(in, out, COUNT, 0.05F, 1 / 256.0F, seen);
+    }
+    free(blob);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_scale_gives_the_quotient)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_scale_gives_the_quotient),
+                                       cmocka_unit_test(lines_that_lie_apart_are_put_in_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
