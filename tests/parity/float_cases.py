@@ -13,8 +13,9 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProt
 # What moves data, or gives whole numbers, is the same to the bit.
 EXACT = {"Relu", "Clip", "Abs", "Neg", "Floor", "Ceil", "Round", "Max", "Min", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin",
          "ArgMax", "ArgMin", "Concat", "Split", "Slice", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout",
-         "Cast", "Expand", "Tile", "Pad", "Gather", "DepthToSpace", "SpaceToDepth", "QuantizeLinear", "DequantizeLinear", "Where",
-         "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Xor", "Not", "Sign"}
+         "Cast", "Expand", "Tile", "Pad", "Gather", "GatherElements", "GatherND", "IsNaN", "DepthToSpace", "SpaceToDepth",
+         "QuantizeLinear", "DequantizeLinear", "Where", "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual",
+         "LessOrEqual", "And", "Or", "Xor", "Not", "Sign"}
 # So is Resize in both modes, where ONNX Runtime's compiler does not fuse its multiplications with its additions.
 if platform.machine() in ("x86_64", "AMD64"):
     EXACT.add("Resize")
@@ -256,6 +257,10 @@ def functions():
     yield Case("numbers", "Shrink", wide, lambd=1.5, bias=0.3)
     yield Case("half", "Round", np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, 3.2, -3.7], np.float32))
     yield Case("Microsoft's", "Gelu", wide, domain=MICROSOFT)
+    yield Case("", "BiasGelu", wide, weights("b", wide.shape[-1]), domain=MICROSOFT)
+    yield Case("", "FastGelu", wide, domain=MICROSOFT)
+    yield Case("bias", "FastGelu", wide, weights("b", wide.shape[-1]), domain=MICROSOFT)
+    yield Case("", "IsNaN", np.where(wide > 0, wide, np.float32(np.nan)))
     yield Case("", "QuickGelu", wide, domain=MICROSOFT)
     yield Case("alpha", "QuickGelu", wide, domain=MICROSOFT, alpha=0.8)
     for op in ("Log", "Sqrt"):
@@ -318,6 +323,12 @@ def moves():
     for axis, indices in ((0, [1, 0, 1]), (1, [[2, -1], [0, 1]]), (3, [-5, 4]), (-2, 3)):
         yield Case(f"{axis} {indices}", "Gather", x, Constant(np.array(indices, np.int64)), axis=axis)
         yield Case(f"{axis} {indices} moving", "Gather", x, np.array(indices, np.int64), axis=axis)
+    for axis, indices in ((1, [[[[0, 2], [1, -1]]]]), (-1, [[[[4, -5, 0]]]]), (0, [[[[1, 0, 1, 1, -2]]]])):
+        yield Case(f"{axis}", "GatherElements", x, Constant(np.array(indices, np.int64)), axis=axis)
+        yield Case(f"{axis} moving", "GatherElements", x, np.array(indices, np.int64), axis=axis)
+    for indices in ([1], [[0], [-1], [0]], [[0, 2], [1, -3]], [[[1, 2, 3, -5]], [[0, 0, 0, 0]]]):
+        yield Case(f"{indices}", "GatherND", x, Constant(np.array(indices, np.int64)))
+        yield Case(f"{indices} moving", "GatherND", x, np.array(indices, np.int64))
     for b in (2, 3):
         y = uniform("d", 2, 2 * b * b, 3, 4)
         for mode in ("DCR", "CRD"):

@@ -34,6 +34,17 @@ bool prepare_unary(struct preparation *p) {
     return use(p, f, parameters);
 }
 
+static void run_is_nan(const void *plan, const struct call *call) {
+    const struct unary *u = plan;
+    for (size_t i = 0; i < u->count; i++) call->out[0][i] = isnan(call->in[0][i]) ? 1 : 0;
+}
+
+bool prepare_is_nan(struct preparation *p) {
+    use(p, NULL, (struct onnx_parameters){0});
+    p->step->run = run_is_nan;
+    return true;
+}
+
 /* Bounds that are computed; where both contradict each other, the upper one counts. */
 static void run_clip_between(const void *plan, const struct call *call) {
     struct unary u = *(const struct unary *)plan;

@@ -50,6 +50,7 @@ static const struct float_operator operators[] = {
     {"", "Mean", 1, FLOATS, prepare_mean},
     {"", "Where", 1, NUMBERS, prepare_where},
 
+    {"", "IsNaN", 1, NUMBERS, prepare_is_nan},
     {"", "Clip", 1, NUMBERS, prepare_clip},
     {"", "Cast", 1, NUMBERS, prepare_cast},
     {"", "CastLike", 1, NUMBERS, prepare_cast},
@@ -67,6 +68,8 @@ static const struct float_operator operators[] = {
     {"", "Expand", 1, NUMBERS, prepare_expand},
     {"", "Tile", 1, NUMBERS, prepare_tile},
     {"", "Gather", 1, NUMBERS, prepare_gather},
+    {"", "GatherElements", 1, NUMBERS, prepare_gather_elements},
+    {"", "GatherND", 1, NUMBERS, prepare_gather_nd},
     {"", "Pad", 1, NUMBERS, prepare_pad},
     {"", "DepthToSpace", 1, NUMBERS, prepare_depth_to_space},
     {"", "SpaceToDepth", 1, NUMBERS, prepare_space_to_depth},

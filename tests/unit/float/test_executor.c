@@ -69,6 +69,10 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("Slice", 13, "f:4 l=-1 l=-9 l=0 l=-2", "", 1, .5F);
     EXPECT("Concat", 13, "f:1,2 f:1,1", "axis:1", .25F, .5F, .75F);
     EXPECT("Gather", 13, "f:2,2 l=1,-2", "axis:1", .5F, .25F, 1, .75F);
+    EXPECT("GatherElements", 13, "f:4 l=2,-1,2", "", .75F, 1, .75F);
+    EXPECT("GatherND", 13, "f:2,3 l=-1", "", 1, 1.25F, 1.5F);
+    EXPECT("GatherND", 13, "f:2,3 l=1,-2", "", 1.25F);
+    EXPECT("IsNaN", 13, "f:2", "", 0, 0);
     EXPECT("Pad", 13, "f:2 l=1,2 f#7", "", 7, .25F, .5F, 7, 7);
     EXPECT("Pad", 13, "f:3 l=1,2", "mode@reflect", .5F, .25F, .5F, .75F, .5F, .25F);
     EXPECT("Softmax", 13, "f:1,2", "", .43782350F, .56217650F);
@@ -308,24 +312,32 @@ static void what_is_empty_is_not_walked(void **state) {
     }
 }
 
-static void positions_out_of_range_are_refused(void **state) {
-    (void)state;
-    struct bytes model = one_node("Gather", 13, "f=1,2,3 l:2", "axis:0", 1);
+static void expect_places(const char *op, const char *inputs, const char *why) {
+    struct bytes model = one_node(op, 13, inputs, "", 1);
     struct onnx_graph *graph = inferred_bytes(&model);
     struct failure failure;
     struct executor *executor = executor_open(graph, &failure);
     assert_non_null(executor);
     struct executor_run *run = executor_run_open(executor, &failure);
-    const float good[2] = {2, -3}, bad[2] = {0, 3}, *in[1] = {good};
+    const float good[2] = {2, -3}, bad[2] = {0, 3}, none[2] = {NAN, -4}, *in[1] = {good};
     size_t count;
     assert_true(executor_run(run, in, NULL, NULL, &failure));
     assert_true(executor_output(run, 0, &count)[0] == 3 && executor_output(run, 0, &count)[1] == 1);
-    in[0] = bad;
-    assert_false(executor_run(run, in, NULL, NULL, &failure));
-    assert_string_equal(failure.text, "node 'the_node' (Gather): it asks for a position that is not there");
+    for (int i = 0; i < 2; i++) {
+        in[0] = i ? none : bad;
+        assert_false(executor_run(run, in, NULL, NULL, &failure));
+        assert_string_equal(failure.text, why);
+    }
     executor_run_close(run);
     executor_close(executor);
     onnx_free(graph);
+}
+
+static void positions_out_of_range_are_refused(void **state) {
+    (void)state;
+    expect_places("Gather", "f=1,2,3 l:2", "node 'the_node' (Gather): it asks for a position that is not there");
+    expect_places("GatherElements", "f=1,2,3 l:2", "node 'the_node' (GatherElements): it asks for a position that is not there");
+    expect_places("GatherND", "f=1,2,3 l:2,1", "node 'the_node' (GatherND): it asks for a position that is not there");
 }
 
 /* 20 products share a matrix of 64 x 64 in a file that holds two numbers: each packs it for itself. The first that has no room ends it. */

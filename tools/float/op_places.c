@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Elements and slices picked by lists of places, which may be data: GatherElements, GatherND. */
+#include "tools/float/operator.h"
+#include <string.h>
+
+enum { COUNTABLE = 1 << 24 }; /* whole numbers that floats can tell apart */
+
+/* An index counts from the end where it is negative. -1: there is no such place. */
+static int64_t place(float index, int64_t dim) {
+    if (index < 0) index += (float)dim;
+    return index >= 0 && index < (float)dim ? (int64_t)index : -1;
+}
+
+static bool no_place(const struct call *call) {
+    *call->why = "it asks for a position that is not there";
+    return false;
+}
+
+/* ---- slices ---- */
+
+struct slices {
+    int64_t dims[ONNX_MAX_RANK]; /* the first ones of x, of which each row of places has `length` */
+    int64_t rows, slice;
+    int length;
+};
+
+static bool copy_slice(const struct slices *s, const struct call *call, int64_t row) {
+    int64_t at = 0;
+    for (int i = 0; i < s->length; i++) {
+        const int64_t one = place(call->in[1][row * s->length + i], s->dims[i]);
+        if (one < 0) return no_place(call);
+        at = at * s->dims[i] + one;
+    }
+    memcpy(call->out[0] + row * s->slice, call->in[0] + at * s->slice, (size_t)s->slice * sizeof(float));
+    return true;
+}
+
+static void run_gather_nd(const void *plan, const struct call *call) {
+    const struct slices *s = plan;
+    for (int64_t row = 0; row < s->rows; row++)
+        if (!copy_slice(s, call, row)) return;
+}
+
+bool prepare_gather_nd(struct preparation *p) {
+    const struct onnx_shape *x = shape_in(p, 0), *places = shape_in(p, 1);
+    struct slices *s = prepare_alloc(p, sizeof *s);
+    s->length = (int)places->dims[places->rank - 1];
+    s->rows = shape_part(places, 0, places->rank - 1);
+    s->slice = shape_part(x, s->length, x->rank);
+    memcpy(s->dims, x->dims, sizeof s->dims);
+    for (int i = 0; i < s->length; i++)
+        if (s->dims[i] > COUNTABLE) return cannot(p, "it chooses among more than 2^24, which floats cannot count");
+    p->step->plan = s;
+    p->step->run = run_gather_nd;
+    return true;
+}
+
+/* ---- elements ---- */
+
+/* Element i of y is that of x in the same place, but for its place along the axis. */
+struct elements {
+    struct onnx_shape y;
+    int64_t strides[ONNX_MAX_RANK]; /* of x; 0 along the axis */
+    int64_t dim, step;              /* along the axis */
+    int64_t count;
+};
+
+static void run_gather_elements(const void *plan, const struct call *call) {
+    const struct elements *e = plan;
+    int64_t index[ONNX_MAX_RANK] = {0}, base = 0;
+    for (int64_t i = 0; i < e->count; i++) {
+        const int64_t one = place(call->in[1][i], e->dim);
+        if (one < 0) {
+            no_place(call);
+            return;
+        }
+        call->out[0][i] = call->in[0][base + one * e->step];
+        for (int d = e->y.rank - 1; d >= 0; d--) {
+            base += e->strides[d];
+            if (++index[d] < e->y.dims[d]) break;
+            base -= index[d] * e->strides[d];
+            index[d] = 0;
+        }
+    }
+}
+
+bool prepare_gather_elements(struct preparation *p) {
+    const struct onnx_shape *x = shape_in(p, 0);
+    const int axis = shape_axis(x, onnx_attribute_int(p->node, "axis", 0));
+    struct elements *e = prepare_alloc(p, sizeof *e);
+    *e = (struct elements){.y = *shape_out(p, 0), .dim = x->dims[axis], .step = shape_part(x, axis + 1, x->rank)};
+    for (int d = 0; d < x->rank; d++) {
+        e->strides[d] = d == axis ? 0 : shape_part(x, d + 1, x->rank);
+        if (d != axis && e->y.dims[d] > x->dims[d]) return cannot(p, "its indices do not fit its data");
+    }
+    if (e->dim > COUNTABLE) return cannot(p, "it chooses among more than 2^24, which floats cannot count");
+    e->count = onnx_elements(&e->y);
+    p->step->plan = e;
+    p->step->run = run_gather_elements;
+    return true;
+}
