@@ -13,7 +13,7 @@ static const struct {
     {"ArgMin", "are floats, whose index goes out of the network or to a Cast to float"},
     {"Hardmax", "is one axis of floats, which before opset 13 is the last: export it with opset_version=13"},
     {"CumSum", "are floats along a constant axis"},
-    {"ReduceProd", "are up to 64 floats along one axis: multiply along one axis after the other"},
+    {"ReduceProd", "are floats along axes of up to 64 in all: reshape a longer one, and multiply along one axis after the other"},
     {"Equal", COMPARED},
     {"Greater", COMPARED},
     {"GreaterOrEqual", COMPARED},

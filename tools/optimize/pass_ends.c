@@ -273,16 +273,9 @@ static bool change_reduce(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
-/* Element after element along the one axis. */
-static bool change_product(struct onnx_graph *g, struct onnx_node *node) {
-    struct onnx_value *x = onnx_input(node, 0), *product = NULL;
-    bool goes[ONNX_MAX_RANK];
-    int axis = -1, count = 0;
-    if (!graph_is(node, "ReduceProd") || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 || onnx_elements(&x->shape) < 1) return false;
-    if (node->outputs[0]->shape.rank < 0 || !onnx_reduced(node, x->shape.rank, goes)) return false;
-    for (int d = 0; d < x->shape.rank; d++)
-        if (goes[d] && x->shape.dims[d] > 1) axis = d, count++;
-    if (count != 1 || x->shape.dims[axis] > LONGEST_PRODUCT) return false;
+/* Element after element along an axis. */
+static struct onnx_value *product_along(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int axis) {
+    struct onnx_value *product = NULL;
     struct onnx_shape one = x->shape;
     one.dims[axis] = 1;
     for (int64_t i = 0; i < x->shape.dims[axis]; i++) {
@@ -290,7 +283,25 @@ static bool change_product(struct onnx_graph *g, struct onnx_node *node) {
         edit_attribute_int(g, at->producer, "axis", axis);
         product = product ? put(g, node, "Mul", product, at, &one) : at;
     }
-    finish(g, node, product);
+    return product;
+}
+
+/* One axis after the other. */
+static bool change_product(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0);
+    bool goes[ONNX_MAX_RANK];
+    int64_t factors = 0;
+    if (!graph_is(node, "ReduceProd") || !x || x->type != ONNX_FLOAT || x->shape.rank < 1 || onnx_elements(&x->shape) < 1) return false;
+    if (node->outputs[0]->shape.rank < 0 || !onnx_reduced(node, x->shape.rank, goes)) return false;
+    for (int d = 0; d < x->shape.rank; d++) {
+        goes[d] = goes[d] && x->shape.dims[d] > 1;
+        if (goes[d] && x->shape.dims[d] > LONGEST_PRODUCT - factors) return false;
+        factors += goes[d] ? x->shape.dims[d] : 0;
+    }
+    if (!factors) return false;
+    for (int d = 0; d < x->shape.rank; d++)
+        if (goes[d]) x = product_along(g, node, x, d);
+    finish(g, node, x);
     return true;
 }
 

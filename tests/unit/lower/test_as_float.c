@@ -61,7 +61,7 @@ static void what_is_taken_is_said(void **unused) {
     static const char *const refused[][2] = {
         {"TopK x $17 > y i", "this TopK is not supported: taken are up to 16 of a line"},
         {"Hardmax x > y axis:0", "export it with opset_version=13"},
-        {"ReduceProd x > y", "up to 64 floats along one axis"},
+        {"Tile x $1,2 > t; ReduceProd t > y", "this ReduceProd is not supported: taken are floats along axes of up to 64 in all"},
         {"Atan x > y", "operator Atan is not supported"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {

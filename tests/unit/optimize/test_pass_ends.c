@@ -32,6 +32,8 @@ static void results_stay_what_they_are(void **state) {
         "ReduceLogSumExp x > y",
         "ReduceProd x > y axes=1",
         "ReduceProd x > y axes=-1 keepdims:0",
+        "ReduceProd x > y axes=0,-1",
+        "Clip x #0.95 #1.1 > c; ReduceProd c > y keepdims:0",
         "Greater x #0.5 > b; Cast b > y to:1",
         "Less x %5x6 > b; Cast b > y to:1",
         "GreaterOrEqual x #0 > b; Cast b > y to:1",
@@ -131,7 +133,7 @@ static void what_reads_integers_keeps_them(void **state) {
     (void)state;
     static const struct row rows[] = {
         {17, "4,6", "ArgMax x > a axis:1; Gather %9x3 a > y", "ArgMax Gather"},
-        {17, "4,6", "ReduceProd x > y", "ReduceProd"},
+        {17, "33,32", "ReduceProd x > y", "ReduceProd"},
         {17, "4,65", "ReduceProd x > y axes=1", "ReduceProd"},
         {12, "4,5,6", "Hardmax x > y axis:1", "Hardmax"},
         {8, "4,5,6", "Hardmax x > y axis:2", "Hardmax"}, /* Sign is of opset 9 */

@@ -175,7 +175,7 @@ static void maxima_become_pools(void **state) {
         {13, "1,2,3,4", "ReduceSum x $1 > y keepdims:0", "Slice Reshape Slice Reshape Sum"},
         {18, PICTURE, "ReduceSum x $-1,-2 > y", "GlobalAveragePool Mul"},
         {13, PICTURE, "ReduceL2 x > y axes=1", "Mul ReduceMean Mul Sqrt"},
-        {13, PICTURE, "ReduceProd x > y", "ReduceProd"},
+        {13, "1,4,1,65", "ReduceProd x > y", "ReduceProd"},
     };
     CHECK(rows);
 }
