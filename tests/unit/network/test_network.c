@@ -222,6 +222,8 @@ static void a_network_of_bytes_is_run_as_a_blob(void **unused) {
     (void)unused;
     refuse_node("QLinearMatMul", 13, "u:2,2 f#0.5 u#1 u:2,2 f#0.5 u#1 f#0.5 u#1", "",
                 "onnx: the network is quantized, in QOperator form: run the blob that morsel convert makes of it: ");
+    refuse_node("MatMulInteger", 13, "u:2,2 u:2,2", "",
+                "onnx: the network is quantized, dynamically: run the blob that morsel convert makes of it: ");
 }
 
 /* Of one key the answer is its value. */

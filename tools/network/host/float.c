@@ -120,16 +120,21 @@ static void unfuse(struct onnx_graph *graph) {
     if (any) graph_unfuse(graph);
 }
 
-/* Operators of QOperator form have no float form. */
-static bool needs_bytes(const struct onnx_node *node) {
-    return onnx_has(node, ONNX_QUANTIZED) && !onnx_has(node, ONNX_DYNAMIC) && !float_operator_of(node);
+/* Operators of QOperator form, and of dynamic quantization, have no float form. */
+static const char *form_of_bytes(const struct onnx_node *node) {
+    if (float_operator_of(node)) return NULL;
+    return onnx_has(node, ONNX_DYNAMIC) ? "dynamically" : onnx_has(node, ONNX_QUANTIZED) ? "in QOperator form" : NULL;
 }
 
 static bool no_executor(const struct network *network, struct failure *failure) {
     const struct onnx_graph *graph = ((const struct float_network *)network->own)->graph;
-    bool bytes = false;
-    for (size_t i = 0; i < graph->node_count && !bytes; i++) bytes = needs_bytes(graph->nodes[i]);
-    if (bytes) failure_prefix(failure, "the network is quantized, in QOperator form: run the blob that morsel convert makes of it");
+    const char *form = NULL;
+    for (size_t i = 0; i < graph->node_count && !form; i++) form = form_of_bytes(graph->nodes[i]);
+    if (form) {
+        char text[120];
+        snprintf(text, sizeof text, "the network is quantized, %s: run the blob that morsel convert makes of it", form);
+        failure_prefix(failure, text);
+    }
     return failure_prefix(failure, network->call.path);
 }
 
