@@ -6,7 +6,8 @@
 
 The network is nudenet's 320n, a YOLOv8 that knows faces and parts of people. Pictures are parts of photos that packages of PyPI ship: drawn by a
 seed, mirrored, lighter or darker. Three hundred others are what the quantizers see. What the float network finds above 0.25 is taken as the truth,
-by the decoding of boxes.py. Boxes near that threshold count as found or not. ONNX Runtime's static int8 stands beside. Prints figures, judges nothing.
+by the decoding of boxes.py. Boxes near that threshold count as found or not: of some 180 boxes each is 0.003, and of two forms alike on
+600 pictures one was 0.017 better on 200. ONNX Runtime's static int8 stands beside. Prints figures, judges nothing.
 """
 import argparse
 import os
