@@ -182,6 +182,12 @@ class Words(unittest.TestCase):
             for foreign in ("morsel-", "tools/README", "--data", "--picture", "--exclude"):
                 self.assertNotIn(foreign, str(caught.exception))
 
+    def test_samples_may_come_from_an_iterator(self):
+        small, samples = at("tests/cli/float_small.onnx"), np.random.default_rng(1).normal(size=(40, 3, 32, 32)).astype(np.float32)
+        self.assertEqual(morsel.quantize(small, iter(samples)), morsel.quantize(small, samples))
+        with self.assertRaisesRegex(TypeError, "data is samples .* not object"):
+            morsel.quantize(small, object())
+
     def test_progress_is_told_line_by_line(self):
         lines = []
         morsel.convert(at("models/cifar10/network.onnx"), labels=["a", "b"], progress=lines.append)

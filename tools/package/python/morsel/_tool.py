@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Union
 
 import numpy as np
 
@@ -151,7 +151,11 @@ class _Files:
     def array(self, array: Any) -> str:
         path = self.name("data.npy")
         self.arguments[path] = "data"
-        np.save(path, np.ascontiguousarray(array), allow_pickle=False)
+        numbers = np.ascontiguousarray(list(array) if isinstance(array, Iterator) else array)
+        if numbers.dtype == object:
+            raise TypeError(f"data is samples in an array, a list or an iterator, such by the names of inputs, or paths, "
+                            f"not {type(array).__name__}")
+        np.save(path, numbers, allow_pickle=False)
         return path
 
 
@@ -245,8 +249,8 @@ def quantize(network: Any, data: Any = None, *, dynamic: bool = False, form: str
              progress: Progress | None = None) -> Blob:
     """A float ONNX network and typical inputs (calibration data) to a blob: `morsel quantize`, whose --help explains the options.
 
-    `data` is an array whose first dimension counts samples, such arrays by the names of the inputs, or a path or paths as of --data;
-    `dynamic` wants none. `form="qdq"` gives the quantized network in ONNX. `options` are further ones, as of the command line.
+    `data` is an array whose first dimension counts samples, an iterator of samples, such by the names of the inputs, or a path or paths as of
+    --data; `dynamic` wants none. `form="qdq"` gives the quantized network in ONNX. `options` are further ones, as of the command line.
     """
     if form not in ("blob", "qdq"):
         raise ValueError(f"form is 'blob' or 'qdq', not {form!r}")
