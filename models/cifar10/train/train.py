@@ -5,9 +5,9 @@
     train.py STATE.pt --data cifar10_jpeg.tar.zst [--from FLOAT.onnx] [--epochs N] [--finish N] [-o FLOAT.onnx]
 
 Pictures lie in train/CLASS/ and test/CLASS/, in a folder or an archive. STATE.pt is written whole after each epoch; a run that finds it
-goes on. The rate stays at --rate, and the mean of late weights is what answers: training can stop after any epoch. --finish N lets the rate
-fall to 0 within N epochs more. --from starts with another run's weights. -o writes the mean as ONNX, batch norms folded, as
-`morsel quantize` takes it. It runs at the lowest priority: what else the machine does goes first. requirements.txt says what it needs."""
+goes on. --epochs N trains N epochs more at --rate. --finish N lets the rate fall to 0 within N epochs, which gains some points: that
+comes last. --from starts with another run's weights. -o writes the network as ONNX, batch norms folded, as `morsel quantize` takes it.
+It runs at the lowest priority: what else the machine does goes first. requirements.txt says what it needs."""
 import argparse
 import io
 import os
@@ -214,8 +214,8 @@ def optimizer_of(model, rate):
     return torch.optim.SGD(groups, rate, momentum=0.9, nesterov=True)
 
 
-def train_epoch(model, mean, optimizer, data, rate_at, bf16, seed):
-    """One pass over all pictures; `mean` follows the weights. The mean loss."""
+def train_epoch(model, optimizer, data, rate_at, bf16, seed):
+    """One pass over all pictures. The mean loss."""
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(data[0]), generator=generator).split(BATCH)
     total = 0.0
@@ -227,7 +227,6 @@ def train_epoch(model, mean, optimizer, data, rate_at, bf16, seed):
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
-        mean.update_parameters(model)
         total += loss.item() * len(some)
         if sys.stderr.isatty():
             print(f"\r{step + 1}/{len(order)} batches, loss {loss.item():.3f} ", end="", file=sys.stderr)
@@ -257,15 +256,13 @@ def main():
     torch.manual_seed(1)
     data = load(args.data, args.state.with_suffix(".npz"))
     model = network()
-    mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9995), use_buffers=True)
     optimizer, done = optimizer_of(model, args.rate), 0
     if args.state.exists():
         saved = torch.load(args.state, weights_only=True)
-        model.load_state_dict(saved["model"]), mean.load_state_dict(saved["mean"]), optimizer.load_state_dict(saved["optimizer"])
+        model.load_state_dict(saved["model"]), optimizer.load_state_dict(saved["optimizer"])
         done = saved["epochs"]
     elif args.start:
         start_from(model, args.start, data["train"][0][::50])
-        mean.module.load_state_dict(model.state_dict())
         print(f"{args.start}: {accuracy(model, data['test']):.2f} %", flush=True)
     for i in range(args.epochs + args.finish):
         began = time.time()
@@ -273,14 +270,14 @@ def main():
         def rate_at(part, i=i):
             return args.rate * min(1, done + part) * (1 if i < args.epochs else 1 - (i - args.epochs + part) / args.finish)
 
-        loss = train_epoch(model, mean, optimizer, data["train"], rate_at, args.bf16, done + 1)
+        loss = train_epoch(model, optimizer, data["train"], rate_at, args.bf16, done + 1)
         done += 1
-        saved = {"model": model.state_dict(), "mean": mean.state_dict(), "optimizer": optimizer.state_dict(), "epochs": done}
+        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epochs": done}
         write(args.state, lambda beside, saved=saved: torch.save(saved, beside))
-        mark = accuracy(mean, data["test"])
-        print(f"\repoch {done}: loss {loss:.4f}, mean weights {mark:.2f} % of the test pictures, {time.time() - began:.0f} s", flush=True)
+        mark = accuracy(model, data["test"])
+        print(f"\repoch {done}: loss {loss:.4f}, {mark:.2f} % of the test pictures, {time.time() - began:.0f} s", flush=True)
     if args.output:
-        export(mean.module.eval(), args.output)
+        export(model.eval(), args.output)
 
 
 if __name__ == "__main__":
