@@ -114,6 +114,12 @@ static void take_yuv(const struct morsel_source *s, uint32_t y, uint32_t x, uint
     }
 }
 
+/* Three bytes of each of n pixels of four. The fourth is written over by the next pixel. */
+static void drop_fourth(uint8_t *out, const uint8_t *pixel, uint32_t n) {
+    for (; n > 1; n--, pixel += 4, out += 3) memcpy(out, pixel, 4);
+    if (n) memcpy(out, pixel, 3);
+}
+
 /* `pixel` has red, green, blue in the frame's order, and perhaps alpha; they stay in that order. */
 static void take_packed(const struct morsel_source *s, uint32_t y, uint32_t x, uint32_t n, uint32_t channels, uint8_t *out) {
     size_t step = s->pixels == MORSEL_RGBA || s->pixels == MORSEL_BGRA ? 4 : 3,
@@ -121,8 +127,10 @@ static void take_packed(const struct morsel_source *s, uint32_t y, uint32_t x, u
     const uint8_t *pixel = s->planes[0] + y * s->strides[0] + step * x;
     if (channels == 1) {
         for (uint32_t i = 0; i < n; i++, pixel += step) out[i] = luma(pixel[red], pixel[1], pixel[2 - red]);
+    } else if (step == 4) {
+        drop_fourth(out, pixel, n);
     } else {
-        for (uint32_t i = 0; i < n; i++, pixel += step, out += 3) out[0] = pixel[0], out[1] = pixel[1], out[2] = pixel[2];
+        memcpy(out, pixel, 3 * (size_t)n);
     }
 }
 
