@@ -111,10 +111,11 @@ static bool put_as_it_lies(struct lowering *l, struct onnx_node *node, const str
                            struct net_buffer **out) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     const struct meaning *big = view_elements(&a->view) >= view_elements(&b->view) ? a : b;
-    uint32_t rank = (uint32_t)shape->rank, count = net_elements(big->buffer), *step = big == a ? sa->step : sb->step;
+    struct strides left = {.buffer = a->buffer}, right = {.buffer = b->buffer}; /* the caller's stay where this one does not serve */
+    uint32_t rank = (uint32_t)shape->rank, count = net_elements(big->buffer), *step = big == a ? left.step : right.step;
     struct order order = order_of(MORSEL_ROW_MAJOR, rank);
     if (rank > MORSEL_FORMAT_MAX_RANK || big->view.rank != rank || onnx_elements(shape) != (int64_t)count ||
-        !view_is_permutation(&big->view, count) || !view_strides(&a->view, rank, sa->step) || !view_strides(&b->view, rank, sb->step))
+        !view_is_permutation(&big->view, count) || !view_strides(&a->view, rank, left.step) || !view_strides(&b->view, rank, right.step))
         return false;
     for (uint32_t i = 1; i < rank; i++)
         for (uint32_t k = i; k > 0 && step[order.axis[k]] > step[order.axis[k - 1]]; k--) {
@@ -122,9 +123,10 @@ static bool put_as_it_lies(struct lowering *l, struct onnx_node *node, const str
             order.axis[k] = order.axis[k - 1];
             order.axis[k - 1] = axis;
         }
-    sa->buffer = a->buffer;
-    sb->buffer = b->buffer;
-    if (!put_strides(l, node, shape, &order, sa, sb, p) || p->a_stride[p->rank - 1] > 1 || p->b_stride[p->rank - 1] > 1) return false;
+    if (!put_strides(l, node, shape, &order, &left, &right, p) || p->a_stride[p->rank - 1] > 1 || p->b_stride[p->rank - 1] > 1)
+        return false;
+    *sa = left;
+    *sb = right;
     *out = tail_buffer_like(l, tail, big->buffer, &big->view);
     return true;
 }

@@ -391,6 +391,33 @@ static void divided_channels_stay_where_they_lie(void **state) {
     }
 }
 
+/* What was gathered for one operand counts, where the other one then cannot stay in its place either. */
+static void gathered_operands_keep_their_strides(void **state) {
+    (void)state;
+    enum { SIDE = 3 };
+    static const struct number one = {1, 0}, zero = {0, 0};
+    uint8_t y[SIDE * SIDE];
+    struct bytes file = {0};
+    size_t bytes;
+    bool concat;
+    add_value(&file, 11, "x", ONNX_UINT8, "3,3");
+    add_value(&file, 12, "y", ONNX_UINT8, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &one, 1);
+    add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_numbers(&file, "order", (const int64_t[]){0, 2, 1}, 3);
+    add_node(&file, "dx", "DequantizeLinear", "x s z", "a", "");
+    add_node(&file, "t", "Transpose", "a", "b", "perm=1,0");
+    add_node(&file, "c", "Gather", "a order", "c", "axis:1");
+    add_node(&file, "o", "Max", "b c", "d", "");
+    add_node(&file, "q", "QuantizeLinear", "d s z", "y", "");
+    run(&file, y, &bytes, &concat);
+    for (int i = 0; i < SIDE; i++)
+        for (int k = 0; k < SIDE; k++) {
+            const int turned = (k * SIDE + i) * 7, picked = (i * SIDE + (3 - k) % 3) * 7;
+            assert_int_equal(y[i * SIDE + k], turned > picked ? turned : picked);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts_of_one_value_are_joined_in_one_step),
                                        cmocka_unit_test(long_axes_take_short_tables),
@@ -403,6 +430,7 @@ int main(void) {
                                        cmocka_unit_test(outputs_are_not_copied_for_their_shape),
                                        cmocka_unit_test(windows_side_by_side_take_no_zeros),
                                        cmocka_unit_test(windows_that_overlap_take_no_zeros),
-                                       cmocka_unit_test(divided_channels_stay_where_they_lie)};
+                                       cmocka_unit_test(divided_channels_stay_where_they_lie),
+                                       cmocka_unit_test(gathered_operands_keep_their_strides)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
