@@ -59,6 +59,12 @@ uint64_t morsel_work_float_matmul(const struct morsel_step_work *w) {
     return morsel_times(product4(p->dims[0] * p->dims[1], p->dims[2], p->inner, up(p->dims[3], 16)), 2);
 }
 
+/* The same of bytes, whose k are packed in fours. */
+uint64_t morsel_work_view_matmul(const struct morsel_step_work *w) {
+    const struct morsel_blob_float_matmul *p = w->parameters; /* the record begins with it */
+    return morsel_times(product4(p->dims[0] * p->dims[1], p->dims[2], up(p->inner, 4), up(p->dims[3], 16)), 2);
+}
+
 /* Lines are read for the maximum, the sum and the results. */
 uint64_t morsel_work_softmax(const struct morsel_step_work *w) {
     return 4 * (uint64_t)morsel_elements(w->x);
