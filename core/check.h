@@ -96,7 +96,6 @@ uint64_t morsel_work_pool(const struct morsel_step_work *w);
 uint64_t morsel_work_fc(const struct morsel_step_work *w);
 uint64_t morsel_work_matmul(const struct morsel_step_work *w);
 uint64_t morsel_work_float_matmul(const struct morsel_step_work *w);
-uint64_t morsel_work_view_matmul(const struct morsel_step_work *w);
 uint64_t morsel_work_softmax(const struct morsel_step_work *w);
 uint64_t morsel_work_layer_norm(const struct morsel_step_work *w);
 uint64_t morsel_work_resize(const struct morsel_step_work *w);

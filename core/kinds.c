@@ -39,7 +39,7 @@ KIND(morsel_kind_fc, "fc", 1, BYTES, BOTH, 0, NONE, FC_SUMS, sizeof(struct morse
 KIND(morsel_kind_matmul, "matmul", 2, BYTES, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_matmul), 0, .kernels = morsel_kernels_matmul,
      .work = morsel_work_matmul, .check = morsel_check_matmul, .prepare = morsel_prepare_matmul, .run = morsel_run_matmul);
 KIND(morsel_kind_view_matmul, "view_matmul", 2, BYTES, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_view_matmul), 0,
-     .kernels = morsel_kernels_matmul, .work = morsel_work_view_matmul, .check = morsel_check_view_matmul,
+     .kernels = morsel_kernels_matmul, .work = morsel_work_float_matmul, .check = morsel_check_view_matmul,
      .prepare = morsel_prepare_view_matmul, .run = morsel_run_matmul);
 KIND(morsel_kind_float_matmul, "float_matmul", 2, FLOATS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_float_matmul), 0, .optional = 1,
      .kernels = morsel_kernels_float_matmul, .work = morsel_work_float_matmul, .check = morsel_check_float_matmul,

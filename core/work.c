@@ -53,15 +53,9 @@ uint64_t morsel_work_matmul(const struct morsel_step_work *w) {
     return morsel_times(product4(p->batch, p->rows, up(p->inner, 4), up(p->columns, 16)), 2);
 }
 
-/* Each row of the result may put columns of the second operand in order first. */
+/* Each row of the result may put columns of the second operand in order first. Of bytes, whose record begins alike, in fours of k. */
 uint64_t morsel_work_float_matmul(const struct morsel_step_work *w) {
     const struct morsel_blob_float_matmul *p = w->parameters;
-    return morsel_times(product4(p->dims[0] * p->dims[1], p->dims[2], p->inner, up(p->dims[3], 16)), 2);
-}
-
-/* The same of bytes, whose k are packed in fours. */
-uint64_t morsel_work_view_matmul(const struct morsel_step_work *w) {
-    const struct morsel_blob_float_matmul *p = w->parameters; /* the record begins with it */
     return morsel_times(product4(p->dims[0] * p->dims[1], p->dims[2], up(p->inner, 4), up(p->dims[3], 16)), 2);
 }
 

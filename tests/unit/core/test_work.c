@@ -150,7 +150,7 @@ static void other_kinds_count_elements(void **state) {
     w = a_step(MORSEL_STEP_MATMUL, &matmul);
     assert_int_equal(morsel_work_matmul(&w), 2 * 3 * 5 * 8 * 32);
     w = a_step(MORSEL_STEP_FLOAT_MATMUL, &floats);
-    assert_int_equal(morsel_work_float_matmul(&w), 2 * 3 * 2 * 5 * 6 * 32);
+    assert_int_equal(morsel_work_float_matmul(&w), 2 * 3 * 2 * 5 * 8 * 32);
     w = a_step(MORSEL_STEP_VIEW_MATMUL, &floats); /* its record begins with that */
     assert_int_equal(morsel_kinds[MORSEL_STEP_VIEW_MATMUL]->work(&w), 2 * 3 * 2 * 5 * 8 * 32);
     w = a_step(MORSEL_STEP_SOFTMAX, NULL);
