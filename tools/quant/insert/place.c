@@ -288,6 +288,16 @@ static void find_groups(struct placing *p) {
     for (size_t v = 0; v < p->graph->value_count; v++) values[v].group = group_of(p, v);
 }
 
+/* The second operand of a product of two activations, whose columns are packed as weights are. */
+static void find_centred(struct placing *p) {
+    for (size_t n = 0; n < p->graph->node_count; n++) {
+        const struct onnx_node *node = p->graph->nodes[n];
+        if (strcmp(node->op, "MatMul") || *node->domain || p->scheme->nodes[n].role == SCHEME_FLOAT) continue;
+        const size_t v = onnx_input_constant(node, 0) || onnx_input_constant(node, 1) ? SIZE_MAX : index_of(p, node->inputs[1]);
+        if (v != SIZE_MAX && p->scheme->values[v].quantized) p->scheme->values[v].centred = true;
+    }
+}
+
 /* The layers, without numbers: those come with scheme_make_layers(). */
 static void list_layers(struct placing *p) {
     struct scheme *s = p->scheme;
@@ -352,6 +362,7 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
         find_needs(&p);
     } while (part_chains(&p));
     find_groups(&p);
+    find_centred(&p);
     place_limits(scheme);
     list_layers(&p);
     if (options->dynamic) keep_layers(scheme);

@@ -86,6 +86,9 @@ int scheme_most(const struct scheme_options *options) {
     return scheme_least(options) + 255;
 }
 
+/* How much of a range may lie on one side of 0 where the zero point is put in the middle: steps are a third wider then. */
+#define CENTRED_MOST 0.67F
+
 static void widen(struct scheme_value *group, float low, float high) {
     group->low = fminf(group->low, low);
     group->high = fmaxf(group->high, high);
@@ -94,17 +97,19 @@ static void widen(struct scheme_value *group, float low, float high) {
 /* Zero is a byte, and the scale a normal number, whatever the range. */
 void scheme_set_scale(const struct scheme_options *options, struct scheme_value *v) {
     int least = scheme_least(options);
-    float low = fminf(v->low, 0), high = fmaxf(v->high, 0);
-    float scale = options->symmetric ? fmaxf(-low, high) / 127.5F : (float)(((double)high - (double)low) / 255);
+    float low = fminf(v->low, 0), high = fmaxf(v->high, 0), most = fmaxf(-low, high);
+    const bool symmetric = options->symmetric || (v->centred && most <= CENTRED_MOST * (high - low));
+    float scale = symmetric ? most / 127.5F : (float)(((double)high - (double)low) / 255);
     if (!(scale >= 0x1p-100f)) scale = 1;
     v->scale = scale;
-    v->zero = options->symmetric ? least + 128 : least + (int32_t)rintf(fminf(-low / scale, 255));
+    v->zero = symmetric ? least + 128 : least + (int32_t)rintf(fminf(-low / scale, 255));
 }
 
 void scheme_set_ranges(struct scheme *scheme, scheme_range_fn *range_of, void *context) {
     struct scheme_value *groups = onnx_alloc(scheme->graph, scheme->value_count * sizeof *groups);
     for (size_t i = 0; i < scheme->value_count; i++) {
         const struct scheme_value *v = &scheme->values[i];
+        groups[v->group].centred |= v->centred;
         if (v->fixed) widen(&groups[v->group], v->low, v->high);
         if (!v->watched) continue;
         float low = 0, high = 0;

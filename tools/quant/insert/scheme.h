@@ -64,6 +64,7 @@ struct scheme_value {
     size_t group;         /* the first of the values that have one scale with it; itself where it is alone */
     bool watched;         /* what it takes on decides about its group's range */
     bool fixed;           /* its range is low..high, whatever it took on */
+    bool centred;         /* the zero point in the middle, if both signs come nearly as far: products are spared sums for it */
     float low, high;      /* of a value that scheme_set_scale() gets, too */
     float floor, ceiling; /* all numbers below, and all above, are alike to those that read it */
     float scale;          /* of every quantized value, after scheme_set_ranges() */
