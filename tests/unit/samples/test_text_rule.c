@@ -82,6 +82,7 @@ static void each_mistake_in_a_rule_is_told(void **state) {
     told("[]", VOCABULARY, "not a JSON object");
     told("{}", VOCABULARY, "key \"tokenizer\" is missing");
     told("{\"tokeniser\": \"x\"}", VOCABULARY, "did you mean \"tokenizer\"?");
+    told("{\"version\": \"1.0\", \"model\": {}}", VOCABULARY, "a rule names it");
     told("{\"tokenizer\": 5}", VOCABULARY, "wants the name of");
     told("{\"tokenizer\": \"\"}", VOCABULARY, "wants the name of");
     told("{\"tokenizer\": \"no such file\", \"max_length\": 8}", VOCABULARY, "no such file");

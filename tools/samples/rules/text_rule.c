@@ -140,12 +140,27 @@ static bool read_rule(const char *path, const cJSON *root, struct text_rule *out
     return good;
 }
 
+/* A tokenizer.json, or lines of words, in the place of the rule that names it. */
+static bool is_tokenizer(const char *path, const cJSON *root) {
+    const size_t n = strlen(path);
+    if (!root) return n > 4 && !strcmp(path + n - 4, ".txt");
+    return cJSON_IsObject(root) && cJSON_HasObjectItem(root, "model") && !cJSON_HasObjectItem(root, "tokenizer");
+}
+
+static bool rule_missing(const char *path, struct failure *failure) {
+    const char *slash = strrchr(path, '/');
+    return failure_set(failure, STATUS_INPUT,
+                       "it is a tokenizer; a rule names it, in a file of its own: {\"tokenizer\": \"%s\", \"pooling\": \"mean\", "
+                       "\"normalize\": true}",
+                       slash ? slash + 1 : path);
+}
+
 bool text_rule_read(const char *path, struct text_rule *out, struct failure *failure) {
     struct file_bytes file;
     *out = (struct text_rule){0};
     if (!file_read(path, FILE_MOST, &file, failure)) return false;
     cJSON *root = rule_parse(&file, failure);
-    bool good = root && read_rule(path, root, out, failure);
+    bool good = is_tokenizer(path, root) ? rule_missing(path, failure) : root && read_rule(path, root, out, failure);
     if (!good) {
         failure_prefix(failure, path);
         failure_prefix(failure, "text rule");
