@@ -67,8 +67,8 @@ void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct mor
 /* Convolutions in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,
                        struct morsel_pairs *room);
-/* The same for matrix products. Of short rows, which they always take, none goes to plain C and its frames; rows of results are `step`
- * elements apart. */
+/* The same for matrix products. Of short rows, which they always take, none goes to plain C and its frames; rows of x are `apart` times
+ * their length apart, rows of results `y_step` elements. */
 void morsel_fc_tiles(const struct morsel_fc_args *a, uint32_t begin, uint32_t end, morsel_tile_fn *tile, struct morsel_pairs *room);
 void morsel_fc_short_tiles(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_step, morsel_tile_fn *tile,
                            struct morsel_pairs *room);

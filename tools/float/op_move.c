@@ -128,39 +128,6 @@ bool prepare_tile(struct preparation *p) {
     return pick_use(p, &pick);
 }
 
-struct gather {
-    int64_t outer, dim, inner, count;
-};
-
-/* Positions that are data. */
-static void run_gather(const void *plan, const struct call *call) {
-    const struct gather *g = plan;
-    float *y = call->out[0];
-    for (int64_t o = 0; o < g->outer; o++)
-        for (int64_t i = 0; i < g->count; i++, y += g->inner) {
-            float at = call->in[1][i] + (call->in[1][i] < 0 ? (float)g->dim : 0);
-            if (!(at >= 0 && at < (float)g->dim)) {
-                *call->why = "it asks for a position that is not there";
-                return;
-            }
-            memcpy(y, call->in[0] + (o * g->dim + (int64_t)at) * g->inner, (size_t)g->inner * sizeof *y);
-        }
-}
-
-bool prepare_gather(struct preparation *p) {
-    const struct onnx_shape *x = shape_in(p, 0);
-    struct gather *g = prepare_alloc(p, sizeof *g);
-    int axis = shape_axis(x, onnx_attribute_int(p->node, "axis", 0));
-    *g = (struct gather){shape_part(x, 0, axis), x->dims[axis], shape_part(x, axis + 1, x->rank), onnx_elements(shape_in(p, 1))};
-    if (g->dim > 1 << 24) return cannot(p, "it chooses among more than 2^24, which floats cannot count");
-    const float *positions = prepare_constant(p, 1);
-    for (int64_t i = 0; i < g->count && positions; i++)
-        if (!(positions[i] >= (float)-g->dim && positions[i] < (float)g->dim)) return cannot(p, "it asks for a position that is not there");
-    p->step->plan = g;
-    p->step->run = run_gather;
-    return true;
-}
-
 /* ---- blocks ---- */
 
 bool prepare_depth_to_space(struct preparation *p) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements and slices picked by lists of places, which may be data: GatherElements, GatherND. */
+/* Lines, elements and slices picked by lists of places, which may be data: Gather, GatherElements, GatherND. */
 #include "tools/float/operator.h"
 #include <string.h>
 
@@ -11,9 +11,46 @@ static int64_t place(float index, int64_t dim) {
     return index >= 0 && index < (float)dim ? (int64_t)index : -1;
 }
 
+static const char not_there[] = "it asks for a position that is not there",
+                  uncountable[] = "it chooses among more than 2^24, which floats cannot count";
+
 static bool no_place(const struct call *call) {
-    *call->why = "it asks for a position that is not there";
+    *call->why = not_there;
     return false;
+}
+
+/* ---- lines ---- */
+
+struct gather {
+    int64_t outer, dim, inner, count;
+};
+
+static void run_gather(const void *plan, const struct call *call) {
+    const struct gather *g = plan;
+    float *y = call->out[0];
+    for (int64_t o = 0; o < g->outer; o++)
+        for (int64_t i = 0; i < g->count; i++, y += g->inner) {
+            const int64_t at = place(call->in[1][i], g->dim);
+            if (at < 0) {
+                no_place(call);
+                return;
+            }
+            memcpy(y, call->in[0] + (o * g->dim + at) * g->inner, (size_t)g->inner * sizeof *y);
+        }
+}
+
+bool prepare_gather(struct preparation *p) {
+    const struct onnx_shape *x = shape_in(p, 0);
+    struct gather *g = prepare_alloc(p, sizeof *g);
+    int axis = shape_axis(x, onnx_attribute_int(p->node, "axis", 0));
+    *g = (struct gather){shape_part(x, 0, axis), x->dims[axis], shape_part(x, axis + 1, x->rank), onnx_elements(shape_in(p, 1))};
+    if (g->dim > COUNTABLE) return cannot(p, uncountable);
+    const float *positions = prepare_constant(p, 1);
+    for (int64_t i = 0; i < g->count && positions; i++)
+        if (place(positions[i], g->dim) < 0) return cannot(p, not_there);
+    p->step->plan = g;
+    p->step->run = run_gather;
+    return true;
 }
 
 /* ---- slices ---- */
@@ -49,7 +86,7 @@ bool prepare_gather_nd(struct preparation *p) {
     s->slice = shape_part(x, s->length, x->rank);
     memcpy(s->dims, x->dims, sizeof s->dims);
     for (int i = 0; i < s->length; i++)
-        if (s->dims[i] > COUNTABLE) return cannot(p, "it chooses among more than 2^24, which floats cannot count");
+        if (s->dims[i] > COUNTABLE) return cannot(p, uncountable);
     p->step->plan = s;
     p->step->run = run_gather_nd;
     return true;
@@ -93,7 +130,7 @@ bool prepare_gather_elements(struct preparation *p) {
         e->strides[d] = d == axis ? 0 : shape_part(x, d + 1, x->rank);
         if (d != axis && e->y.dims[d] > x->dims[d]) return cannot(p, "its indices do not fit its data");
     }
-    if (e->dim > COUNTABLE) return cannot(p, "it chooses among more than 2^24, which floats cannot count");
+    if (e->dim > COUNTABLE) return cannot(p, uncountable);
     e->count = onnx_elements(&e->y);
     p->step->plan = e;
     p->step->run = run_gather_elements;

@@ -2,6 +2,8 @@
 /* Operands of products and their results as they lie in memory. */
 #include "tools/lower/lie.h"
 
+#include <string.h>
+
 bool lie_of(const struct view *v, uint32_t rank, struct net_buffer *buffer, struct lie *out) {
     *out = (struct lie){.buffer = buffer};
     for (uint32_t i = 0; i < v->rank; i++) {
@@ -33,6 +35,16 @@ bool lie_batch(const struct onnx_shape *out, const struct lie *const *lies, uint
     p->dims[1] = dims[0];
     for (uint32_t k = 0; k < count; k++) strides[k][0] = steps[k][1], strides[k][1] = steps[k][0];
     return true;
+}
+
+void lie_rows(const struct onnx_shape *out, const struct lie *lies, struct morsel_blob_float_matmul *p) {
+    const uint32_t rank = (uint32_t)out->rank;
+    p->dims[2] = (uint32_t)out->dims[rank - 2];
+    p->dims[3] = (uint32_t)out->dims[rank - 1];
+    p->a_first = lies[0].first;
+    p->b_first = lies[1].first;
+    p->a_stride[2] = lies[0].step[rank - 2];
+    memcpy(p->b_stride + 2, lies[1].step + rank - 2, 2 * sizeof(uint32_t));
 }
 
 bool lie_turned(const struct onnx_value *value, const struct morsel_blob_float_matmul *p) {

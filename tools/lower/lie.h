@@ -18,6 +18,9 @@ bool lie_of(const struct view *view, uint32_t rank, struct net_buffer *buffer, s
  * term. False where they are more. The last dimension of two or more is the middle one. */
 bool lie_batch(const struct onnx_shape *out, const struct lie *const *lies, uint32_t count, struct morsel_blob_float_matmul *p);
 
+/* The last two dimensions of the product, and where its operands begin and how they lie along them. */
+void lie_rows(const struct onnx_shape *out, const struct lie *lies, struct morsel_blob_float_matmul *p);
+
 /* Whether a Transpose behind the value puts its rows in front of the dimension before them, which the product has as its middle one. */
 bool lie_turned(const struct onnx_value *value, const struct morsel_blob_float_matmul *p);
 

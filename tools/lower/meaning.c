@@ -137,8 +137,7 @@ static struct axis joined(struct arena *scratch, const struct axis *a, const str
 /* The view's axes in the order of memory, with axes of one element dropped and straight neighbours merged. */
 static uint32_t gather_axes(struct arena *scratch, const struct view *view, enum morsel_layout layout, struct axis *axes) {
     uint32_t rank = 0, order[VIEW_MAX_RANK];
-    bool last = layout == MORSEL_CHANNELS_LAST && view->rank >= 2;
-    for (uint32_t i = 0; i < view->rank; i++) order[i] = !last || i == 0 ? i : i == view->rank - 1 ? 1 : i + 1;
+    view_memory_order(layout, view->rank, order);
     for (uint32_t i = 0; i < view->rank; i++) {
         const uint32_t at = order[i], known = view->step[at];
         const struct axis axis = {.dim = view->dims[at], .table = known ? NULL : view->table[at], .step = (int32_t)known};

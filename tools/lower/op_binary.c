@@ -38,24 +38,12 @@ static bool operand_strides(struct lowering *l, struct onnx_node *node, struct m
     return view_strides(&whole, rank, out->step);
 }
 
-/* The output's axes as they lie in memory. */
-struct order {
-    uint32_t axis[VIEW_MAX_RANK];
-};
-
-static struct order order_of(enum morsel_layout layout, uint32_t rank) {
-    struct order order = {{0}};
-    bool last = layout == MORSEL_CHANNELS_LAST && rank >= 2;
-    for (uint32_t i = 0; i < rank; i++) order.axis[i] = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1;
-    return order;
-}
-
-/* Dimensions in the order of the output's memory, neighbours merged where all three run on. */
-static bool put_strides(struct lowering *l, struct onnx_node *node, const struct onnx_shape *shape, const struct order *order,
+/* Dimensions in the order of the output's memory, which is that of its axes, neighbours merged where all three run on. */
+static bool put_strides(struct lowering *l, struct onnx_node *node, const struct onnx_shape *shape, const uint32_t *order,
                         const struct strides *a, const struct strides *b, struct morsel_blob_binary *p) {
     uint32_t rank = (uint32_t)shape->rank, n = 0, dims[VIEW_MAX_RANK + 1], sa[VIEW_MAX_RANK + 1], sb[VIEW_MAX_RANK + 1];
     for (uint32_t i = 0; i < rank; i++) {
-        uint32_t axis = order->axis[i], dim = (uint32_t)shape->dims[axis];
+        uint32_t axis = order[i], dim = (uint32_t)shape->dims[axis];
         if (dim == 1) continue;
         if (n && sa[n - 1] == a->step[axis] * dim && sb[n - 1] == b->step[axis] * dim) {
             dims[n - 1] *= dim;
@@ -112,19 +100,19 @@ static bool put_as_it_lies(struct lowering *l, struct onnx_node *node, const str
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     const struct meaning *big = view_elements(&a->view) >= view_elements(&b->view) ? a : b;
     struct strides left = {.buffer = a->buffer}, right = {.buffer = b->buffer}; /* the caller's stay where this one does not serve */
-    uint32_t rank = (uint32_t)shape->rank, count = net_elements(big->buffer), *step = big == a ? left.step : right.step;
-    struct order order = order_of(MORSEL_ROW_MAJOR, rank);
+    uint32_t rank = (uint32_t)shape->rank, count = net_elements(big->buffer), *step = big == a ? left.step : right.step,
+             order[VIEW_MAX_RANK];
     if (rank > MORSEL_FORMAT_MAX_RANK || big->view.rank != rank || onnx_elements(shape) != (int64_t)count ||
         !view_is_permutation(&big->view, count) || !view_strides(&a->view, rank, left.step) || !view_strides(&b->view, rank, right.step))
         return false;
+    view_memory_order(MORSEL_ROW_MAJOR, rank, order);
     for (uint32_t i = 1; i < rank; i++)
-        for (uint32_t k = i; k > 0 && step[order.axis[k]] > step[order.axis[k - 1]]; k--) {
-            uint32_t axis = order.axis[k];
-            order.axis[k] = order.axis[k - 1];
-            order.axis[k - 1] = axis;
+        for (uint32_t k = i; k > 0 && step[order[k]] > step[order[k - 1]]; k--) {
+            uint32_t axis = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = axis;
         }
-    if (!put_strides(l, node, shape, &order, &left, &right, p) || p->a_stride[p->rank - 1] > 1 || p->b_stride[p->rank - 1] > 1)
-        return false;
+    if (!put_strides(l, node, shape, order, &left, &right, p) || p->a_stride[p->rank - 1] > 1 || p->b_stride[p->rank - 1] > 1) return false;
     *sa = left;
     *sb = right;
     *out = tail_buffer_like(l, tail, big->buffer, &big->view);
@@ -137,16 +125,16 @@ static bool put_in_layout(struct lowering *l, struct onnx_node *node, const stru
                           struct net_buffer **out) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     enum morsel_layout layout = output_layout(shape, a, b);
-    uint32_t rank = (uint32_t)shape->rank;
-    const struct order order = order_of(layout, rank);
+    uint32_t rank = (uint32_t)shape->rank, order[VIEW_MAX_RANK];
     struct meaning left = *a, right = *b;
+    view_memory_order(layout, rank, order);
     if (!operand_strides(l, node, &left, rank, sa) || !operand_strides(l, node, &right, rank, sb) ||
-        !put_strides(l, node, shape, &order, sa, sb, p))
+        !put_strides(l, node, shape, order, sa, sb, p))
         return false;
     bool a_apart = p->a_stride[p->rank - 1] > 1, b_apart = p->b_stride[p->rank - 1] > 1;
     if ((a_apart || b_apart) && put_as_it_lies(l, node, a, b, tail, p, sa, sb, out)) return true;
     if ((a_apart && !operand_lines(l, node, a, rank, layout, sa)) || (b_apart && !operand_lines(l, node, b, rank, layout, sb)) ||
-        ((a_apart || b_apart) && !put_strides(l, node, shape, &order, sa, sb, p)))
+        ((a_apart || b_apart) && !put_strides(l, node, shape, order, sa, sb, p)))
         return false;
     *out = tail_buffer(l, tail, layout);
     return true;

@@ -141,11 +141,6 @@ bool lower_float_pair(struct lowering *l, struct onnx_node *node, const struct m
         if (!spread(l, node, &a, out, &lies[0]) || !spread(l, node, &b, out, &lies[1])) return false;
         if (!lie_batch(out, both, 2, &p)) return refuse(l, node, "its operands repeat along too many dimensions");
     }
-    p.dims[2] = (uint32_t)out->dims[rank - 2];
-    p.dims[3] = (uint32_t)out->dims[rank - 1];
-    p.a_first = lies[0].first;
-    p.b_first = lies[1].first;
-    p.a_stride[2] = lies[0].step[rank - 2];
-    memcpy(p.b_stride + 2, lies[1].step + rank - 2, 2 * sizeof(uint32_t));
+    lie_rows(out, lies, &p);
     return add_product(l, node, lies, &behind, plain, p);
 }

@@ -127,12 +127,7 @@ static bool find_views(const struct meaning *a, const struct meaning *b, const s
                                            .float_min = tail->float_min,
                                            .float_max = tail->float_max};
     if (!lie_batch(out, both, 2, p)) return false;
-    p->dims[2] = (uint32_t)out->dims[rank - 2];
-    p->dims[3] = (uint32_t)out->dims[rank - 1];
-    p->a_first = lies[0].first;
-    p->b_first = lies[1].first;
-    p->a_stride[2] = lies[0].step[rank - 2];
-    memcpy(p->b_stride + 2, lies[1].step + rank - 2, 2 * sizeof(uint32_t));
+    lie_rows(out, lies, p);
     p->turned = rank == (uint32_t)tail->value->shape.rank && lie_turned(tail->value, p);
     return lines_serve(lies, rank, p) && (p->turned || !is_whole(a) || !is_whole(b));
 }

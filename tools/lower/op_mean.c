@@ -13,10 +13,9 @@ struct axes {
 /* Splits the buffer's dimensions into [outer][count][inner] where the averaged ones are neighbours in memory. */
 static bool neighbours(const struct view *v, enum morsel_layout layout, const struct axes *axes, struct morsel_blob_mean *p) {
     uint32_t order[VIEW_MAX_RANK], rank = v->rank, phase = 0;
-    bool last = layout == MORSEL_CHANNELS_LAST && rank >= 2;
+    view_memory_order(layout, rank, order);
     p->outer = p->count = p->inner = 1;
     for (uint32_t i = 0; i < rank; i++) {
-        order[i] = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1;
         uint32_t dim = v->dims[order[i]];
         if (dim == 1) continue;
         bool on = axes->on[order[i]];

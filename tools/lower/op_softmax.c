@@ -44,12 +44,9 @@ static struct net_buffer *softmax_input(struct lowering *l, struct onnx_node *no
         *view = m->view;
         return m->buffer;
     }
-    for (uint32_t i = axis + 1; i < rank; i++) p->inner *= m->view.dims[i];
-    if (!to_end && p->inner > 1 && m->view.dims[axis] >= LEAST_LINE) {
-        p->inner = 1;
-        return turned_input(l, node, m, axis, p, view);
-    }
-    p->inner = 1;
+    uint32_t behind = 1;
+    for (uint32_t i = axis + 1; i < rank; i++) behind *= m->view.dims[i];
+    if (!to_end && behind > 1 && m->view.dims[axis] >= LEAST_LINE) return turned_input(l, node, m, axis, p, view);
     struct net_buffer *x = meaning_buffer(l, node, m, MORSEL_ROW_MAJOR);
     *view = view_whole(l->net, MORSEL_ROW_MAJOR, rank, m->view.dims);
     for (uint32_t i = 0; i < rank; i++) *(i < axis ? &p->outer : i == axis || to_end ? &p->count : &p->inner) *= m->view.dims[i];

@@ -32,15 +32,14 @@ static void find_step(struct view *view, uint32_t axis) {
     if (step > 0 && view_has_step(view, axis, (uint32_t)step)) view->step[axis] = (uint32_t)step;
 }
 
-/* The axes in the order of memory, slowest first. */
-static void memory_order(enum morsel_layout layout, uint32_t rank, uint32_t *order) {
+void view_memory_order(enum morsel_layout layout, uint32_t rank, uint32_t *order) {
     bool last = layout == MORSEL_CHANNELS_LAST && rank >= 2;
     for (uint32_t i = 0; i < rank; i++) order[i] = !last || i == 0 ? i : i == rank - 1 ? 1 : i + 1;
 }
 
 void view_physical(enum morsel_layout layout, const struct view *view, uint32_t *dims) {
     uint32_t order[VIEW_MAX_RANK];
-    memory_order(layout, view->rank, order);
+    view_memory_order(layout, view->rank, order);
     for (uint32_t i = 0; i < view->rank; i++) dims[i] = view->dims[order[i]];
 }
 
@@ -61,7 +60,7 @@ static int32_t *run_of(struct net *net, uint32_t dim, uint32_t step) {
 struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank, const uint32_t *dims) {
     struct view view = {.rank = rank};
     uint32_t order[VIEW_MAX_RANK];
-    memory_order(layout, rank, order);
+    view_memory_order(layout, rank, order);
     memcpy(view.dims, dims, rank * sizeof *dims);
     uint32_t stride = 1;
     for (uint32_t i = rank; i-- > 0;) {
@@ -90,7 +89,7 @@ enum morsel_layout view_layout(const struct view *view) {
 
 bool view_is_whole(const struct view *view, enum morsel_layout layout, uint32_t elements) {
     uint32_t order[VIEW_MAX_RANK], stride = 1;
-    memory_order(layout, view->rank, order);
+    view_memory_order(layout, view->rank, order);
     for (uint32_t i = view->rank; i-- > 0;) {
         if (!view_has_step(view, order[i], stride)) return false;
         stride *= view->dims[order[i]];

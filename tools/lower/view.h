@@ -20,6 +20,8 @@ struct view {
 struct view view_whole(struct net *net, enum morsel_layout layout, uint32_t rank, const uint32_t *dims);
 
 /* Logical dimensions in the order of memory. */
+/* The axes in the order of memory, slowest first. */
+void view_memory_order(enum morsel_layout layout, uint32_t rank, uint32_t *order);
 void view_physical(enum morsel_layout layout, const struct view *view, uint32_t *dims);
 
 /* Whether the elements of an axis, two or more, stand behind each other in the buffer. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,18 @@ static inline float *run_floats(struct net *net, uint32_t cpu, const float *x, s
     free(arena);
     free(blob);
     return y;
+}
+
+/* The fastest kernels and plain C give the same floats, within `step` of what is wanted, but for how floats are rounded on the way. */
+static inline void check_floats(struct net *net, const char *text, const float *x, const float *want, size_t count, float step) {
+    float *fast = run_floats(net, MORSEL_CPU_ALL, x, count), *plain = run_floats(net, MORSEL_CPU_C, x, count), most = 0;
+    assert_memory_equal(fast, plain, count * sizeof *fast);
+    for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(want[i]));
+    for (size_t i = 0; i < count; i++)
+        if (!(fabsf(fast[i] - want[i]) <= 1.001F * step + 2e-6F * most))
+            fail_msg("%s: element %zu is %g, not %g", text, i, (double)fast[i], (double)want[i]);
+    free(fast);
+    free(plain);
 }
 
 #endif
