@@ -47,6 +47,15 @@ verify "the same figures" cmp "$work/out" "$work/blob.json"
 verify "layers left in float" call_says ' 120\.0 .*Conv +stem$' 0 $float "$work/mixed.morsel" $data
 verify "noise" call_says 'without --data the inputs are noise' 0 $float "$work/a.morsel" --count 4
 verify "of four samples" says 'over 4 samples'
+"$morsel" quantize $float --dynamic -o "$work/dynamic.morsel" >"$work/log" 2>&1
+# shellcheck disable=SC2086
+verify "rounding at run time" call_says '^ +[45][0-9]\.[0-9] .*Conv +stem$' 0 $float "$work/dynamic.morsel" $data
+encoder="tests/cli/encoder.onnx"
+"$morsel" quantize $encoder --dynamic --dim sequence=8 -o "$work/encoder.morsel" >"$work/log" 2>&1
+verify "sizes are those of the blob" call_says '^ +[45][0-9]\.[0-9] .*MatMul +MatMul_12$' 0 $encoder "$work/encoder.morsel"
+verify "noise of ids" says 'Input +input_ids$'
+verify "a normalization has its name" says 'LayerNormalization_4$'
+verify "but others are what they are" call_says "MODEL lacks 'input_ids' 1x9" 1 $encoder "$work/encoder.morsel" --dim sequence=9
 verify "leaves no file" sh -c "[ -z \"\$(ls '$TMPDIR')\" ]"
 # shellcheck disable=SC2086
 verify "a picture" call 0 $float "$work/a.morsel" $data --svg "$work/a.svg"

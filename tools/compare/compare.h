@@ -27,6 +27,8 @@ struct compare_weights {
     float *values;        /* [linear.weights->count]; as they lie in the blob, which may be rescaled by channel */
     float *bias;          /* [linear.out_channels]; the same */
     float *steps;         /* [linear.out_channels]; what one integer is worth, 0 where weights are floats */
+    bool dynamic;         /* the input is quantized when the model runs, */
+    int dynamic_axis;     /* each row along this axis by itself; -1: all of it */
 };
 
 /* A value of the float graph that the blob has. */
@@ -119,6 +121,9 @@ float compare_shift(const struct onnx_value *value, size_t channel);
 
 /* The node's weights in the model; NULL: they cannot be told. */
 const struct compare_weights *compare_weights_of(const struct comparison *c, const struct onnx_node *node);
+
+/* Input 0 of the node, as it is read when it was quantized at run time: each row along `axis` by itself, or all of it (-1). */
+struct onnx_value *compare_dynamic_input(struct onnx_graph *g, struct onnx_node *node, int axis);
 
 /* The float graph with the blob's weights, each layer reading the float network's values. Its inputs are those of the graph, then one for
  * each point that is none. `points` has room for all of them. In memory of its own. */

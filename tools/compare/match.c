@@ -115,21 +115,32 @@ static struct compare_value *info_of(const struct onnx_value *value) {
     return value->lowered;
 }
 
-/* Back from the point's producer through what is no point by itself: to the layer, or to the first node that computes. */
+static bool hands_on(const struct onnx_node *node) {
+    return graph_reshapes(node) || graph_is(node, "Transpose") || graph_is(node, "Identity") || onnx_has(node, ONNX_BOUND);
+}
+
+static struct onnx_node *before(const struct onnx_node *node) {
+    for (int i = 0; i < node->input_count; i++) {
+        const struct onnx_value *x = node->inputs[i];
+        if (x && x->producer && !x->constant && !info_of(x)->point) return x->producer;
+    }
+    return NULL;
+}
+
+/* Back from the point's producer through what is no point by itself: to the layer; to a product of two activations, through what adds to
+ * it or scales it; or to the first node that does more than move numbers and bound them. */
 static struct onnx_node *layer_of(const struct onnx_value *value) {
-    struct onnx_node *node = value->producer, *best = node;
+    struct onnx_node *node = value->producer, *first = NULL, *product = NULL;
+    bool alone = true;
     for (int depth = 0; node && depth < 64; depth++) {
         struct linear linear;
-        struct onnx_node *before = NULL;
         if (linear_read(node, &linear)) return node;
-        bool moves = graph_reshapes(node) || graph_is(node, "Transpose") || graph_is(node, "Identity");
-        best = moves && best != node ? best : node;
-        for (int i = 0; i < node->input_count && !before; i++)
-            if (node->inputs[i] && node->inputs[i]->producer && !node->inputs[i]->constant && !info_of(node->inputs[i])->point)
-                before = node->inputs[i]->producer;
-        node = before;
+        if (!first && !hands_on(node)) first = node;
+        if (alone && graph_is(node, "MatMul")) product = node;
+        alone = alone && (hands_on(node) || onnx_class_of(node) == ONNX_PAIR);
+        node = before(node);
     }
-    return best;
+    return product ? product : first ? first : value->producer;
 }
 
 /* A quantizer may fold a Relu or Clip into the ends of a range. It may name the bytes after the input, and means the output. */

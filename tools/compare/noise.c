@@ -14,7 +14,7 @@ static const struct compare_point *point_of(const struct onnx_value *value) {
 static float *make_one(const struct onnx_value *value, size_t samples, uint64_t *seed, struct failure *failure) {
     const struct compare_point *p = point_of(value);
     size_t count = samples * (size_t)onnx_elements(&value->shape);
-    float low = -1, high = 1, *numbers = malloc(count * sizeof *numbers + 1);
+    float low = value->type == ONNX_FLOAT ? -1 : 0, high = 1, *numbers = malloc(count * sizeof *numbers + 1);
     if (!numbers) {
         failure_memory(failure, count * sizeof *numbers);
         return NULL;
@@ -24,7 +24,8 @@ static float *make_one(const struct onnx_value *value, size_t samples, uint64_t 
         high = (float)(p->qparams.most - p->qparams.zero) * p->qparams.scale;
     }
     for (size_t i = 0; i < count; i++) numbers[i] = low + (high - low) * (float)((double)(choice_random(seed) >> 11) * 0x1p-53);
-    for (size_t i = 0; value->type != ONNX_FLOAT && i < count; i++) numbers[i] = rintf(numbers[i]); /* bytes that a Cast reads */
+    for (size_t i = 0; value->type != ONNX_FLOAT && i < count; i++)
+        numbers[i] = rintf(numbers[i]); /* bytes that a Cast reads, ids, masks */
     return numbers;
 }
 

@@ -49,6 +49,7 @@ static bool is_moved(const struct onnx_value *value) {
 /* `node` is the copy's. The Add behind a MatMul stays as it is; one that got a bias because channels were moved has none. */
 static void replace_weights(const struct comparison *c, struct onnx_graph *g, struct onnx_node *node, const struct compare_weights *w) {
     const struct onnx_node *origin = w->linear.node;
+    if (w->dynamic) edit_set_input(g, node, 0, compare_dynamic_input(g, node, w->dynamic_axis));
     edit_set_input(g, node, 1, weights_in(c, g, w));
     if (graph_is(node, "MatMul") && (is_moved(origin->inputs[0]) || is_moved(origin->outputs[0])))
         edit_become(g, node, "Gemm", "", (struct onnx_value *[]){node->inputs[0], node->inputs[1]}, 2);
@@ -93,5 +94,6 @@ struct onnx_graph *compare_own_graph(const struct comparison *c) {
         if (c->points[i].weights) replace_weights(c, g, copies[c->points[i].node->number], c->points[i].weights);
     for (size_t i = 0; i < c->point_count; i++)
         if (c->points[i].node) cut(g, origins[(struct compare_value *)c->points[i].value->lowered - c->values], &c->points[i]);
+    edit_clean(g);
     return g;
 }

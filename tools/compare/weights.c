@@ -157,12 +157,19 @@ const struct compare_weights *compare_weights_of(const struct comparison *c, con
     return c->node_weights[node->number];
 }
 
+/* A second input of several lines has a scale and a zero point for each row. */
+static void read_dynamic(const struct layer *l, struct compare_weights *w) {
+    w->dynamic = morsel_kind_base(l->step->kind) != l->step->kind;
+    w->dynamic_axis = w->dynamic && morsel_blob_input(l->c->network, l->step, 1)->rank > 1 ? w->linear.in_axis : -1;
+}
+
 struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor) {
     struct layer l = {.c = c, .step = writer_of(c, tensor)};
     struct linear linear;
     if (!l.step || !linear_read(node, &linear) || !read_layer(&l, &linear)) return NULL;
     struct compare_weights *w = onnx_alloc(c->graph, sizeof *w);
     w->linear = linear;
+    read_dynamic(&l, w);
     w->values = onnx_alloc(c->graph, linear.weights->count * sizeof *w->values);
     w->bias = onnx_alloc(c->graph, (size_t)linear.out_channels * sizeof *w->bias);
     w->steps = onnx_alloc(c->graph, (size_t)linear.out_channels * sizeof *w->steps);

@@ -9,7 +9,7 @@ static uint64_t aligned(uint64_t bytes) {
     return (bytes + MORSEL_ALIGNMENT - 1) / MORSEL_ALIGNMENT * MORSEL_ALIGNMENT;
 }
 
-/* The arena that it takes then. */
+/* The arena that it takes then. All are alive to the end: in what is not, kernels keep notes (core/plan_room.c). */
 static uint64_t spread_out(uint8_t *blob) {
     struct morsel_blob_header *h = (struct morsel_blob_header *)(void *)blob;
     struct morsel_blob_tensor *tensors = (struct morsel_blob_tensor *)(void *)(blob + h->tensors.offset);
@@ -19,6 +19,7 @@ static uint64_t spread_out(uint8_t *blob) {
         tensors[i].ring_rows = 0;
         if (tensors[i].place) continue;
         tensors[i].offset = (uint32_t)at;
+        tensors[i].last_step = h->steps.count;
         at = aligned(at + tensors[i].bytes);
     }
     for (uint32_t i = 0; i < h->steps.count; i++) {

@@ -38,6 +38,8 @@ struct made {
 
 static const struct conversion_call call = {.input = NETWORK, .batch = 1};
 
+static bool dynamic; /* layers quantize their input when they run */
+
 static struct quant_data *open_data(struct made *m, const struct onnx_graph *graph) {
     static const char *const path = "models/cifar10/pictures";
     const struct quant_data_wish wish = {.paths = &path, .path_count = 1, .rule = &m->rule};
@@ -56,7 +58,9 @@ static struct made *make_of(change_graph *both, change_graph *before, change_sch
     assert_true(picture_rule_read("models/cifar10/picture.json", &m->rule, &failure));
     assert_true(conversion_read(&call, &m->wanted, &failure) && conversion_read(&call, &m->model, &failure));
     graph_optimize(m->wanted.graph, NULL);
-    m->quantizer = (struct quantizer){.graph = m->model.graph, .report = &m->model.report, .options = {.method = RANGE_MSE, .threads = 1}};
+    m->quantizer = (struct quantizer){.graph = m->model.graph,
+                                      .report = &m->model.report,
+                                      .options = {.method = RANGE_MSE, .threads = 1, .scheme.dynamic = dynamic}};
     graph_optimize(m->model.graph, NULL);
     if (both) {
         both(m->wanted.graph);

@@ -125,7 +125,7 @@ static bool count_arrays(struct quant_data *data, struct failure *failure) {
 static bool fill(struct quant_data *data, const struct quant_data_wish *wish, struct failure *failure) {
     bool good = wish->path_count || wish->made || failure_set(failure, STATUS_CALL, "no data is named");
     for (size_t i = 0; good && wish->made && i < data->graph->input_count; i++)
-        good = data_arrays_take(&data->arrays[i], wish->made[i], wish->made_count, failure);
+        data_arrays_take(&data->arrays[i], wish->made[i], wish->made_count);
     data->has_arrays = wish->made != NULL;
     for (size_t i = 0; good && !wish->classes && i < wish->path_count; i++) good = add_text(data, wish->paths[i], failure);
     if (good && wish->classes) {

@@ -38,8 +38,8 @@ struct data_arrays {
 };
 
 bool data_arrays_add(struct data_arrays *arrays, const char *path, struct failure *failure);
-/* Numbers in memory, which stay the caller's. */
-bool data_arrays_take(struct data_arrays *arrays, float *numbers, size_t samples, struct failure *failure);
+/* Numbers in memory, which stay the caller's, and are whole where the input is of integers. */
+void data_arrays_take(struct data_arrays *arrays, float *numbers, size_t samples);
 bool data_arrays_load(const struct data_arrays *arrays, size_t index, float *out, struct failure *failure);
 void data_arrays_close(struct data_arrays *arrays);
 

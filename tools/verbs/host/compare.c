@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static int run(const struct comparing_call *call, struct comparing *w, size_t limit) {
+static int run(struct comparing_call *call, struct comparing *w, size_t limit) {
     struct failure failure = {0};
     if (!comparing_run(call, w, &failure)) return failure.status ? message_failure(&failure) : comparing_refused(call, w);
     if (call->first.json) {

@@ -8,6 +8,10 @@
 #include "tools/optimize/optimize.h"
 #include "tools/verbs/host/convert_report.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 void comparing_free(struct comparing *w) {
     compare_close(&w->comparison);
     quant_data_close(w->data);
@@ -16,6 +20,41 @@ void comparing_free(struct comparing *w) {
     conversion_free(&w->first);
     conversion_free(&w->second);
     onnx_report_free(&w->warnings);
+    for (size_t i = 0; w->shapes && w->shapes[i]; i++) free(w->shapes[i]);
+    free(w->shapes);
+}
+
+/* "NAME=1,3,224,224", or NULL: the model has no input of that name. */
+static char *shape_in(const struct morsel_model *model, const char *name) {
+    const struct morsel_blob_section *inputs = &morsel_blob_header(model)->inputs;
+    const struct morsel_blob_io *io = morsel_blob_at(model, inputs->offset);
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        if (strcmp(morsel_blob_string(model, io[i].name), name) != 0) continue;
+        const size_t size = strlen(name) + 2 + 11 * MORSEL_FORMAT_MAX_RANK;
+        char *text = must_calloc(size, 1);
+        size_t at = (size_t)snprintf(text, size, "%s=", name);
+        for (uint32_t d = 0; d < io[i].onnx_rank; d++)
+            at += (size_t)snprintf(text + at, size - at, "%s%u", d ? "," : "", (unsigned)io[i].onnx_dims[d]);
+        return text;
+    }
+    return NULL;
+}
+
+/* What MODEL was made for, where FLOAT leaves it open. */
+static bool take_shapes(struct comparing_call *call, struct comparing *w, struct failure *failure) {
+    struct option_texts *shapes = &call->first.shapes;
+    const size_t most = sizeof shapes->values / sizeof *shapes->values;
+    if (shapes->count || call->first.dims.count) return true;
+    struct onnx_graph *graph = conversion_open(&call->first, NULL, failure);
+    if (!graph) return false;
+    w->shapes = must_calloc(graph->input_count + 1, sizeof *w->shapes);
+    for (size_t i = 0, n = 0; i < graph->input_count && n < most; i++) {
+        if (onnx_elements(&graph->inputs[i]->shape) >= 0) continue;
+        if (!(w->shapes[n] = shape_in(&w->network, graph->inputs[i]->name))) continue;
+        shapes->values[shapes->count++] = w->shapes[n++];
+    }
+    onnx_free(graph);
+    return true;
 }
 
 /* A quantized ONNX file becomes a blob in memory: it gives the same bytes. False with refusals and no failure, or with a failure. */
@@ -62,9 +101,11 @@ static bool open_data(const struct comparing_call *call, struct comparing *w, st
            (!read || failure_set(failure, STATUS_CALL, "--svg %s would be written over: it is read as well; name another", call->svg));
 }
 
-bool comparing_run(const struct comparing_call *call, struct comparing *w, struct failure *failure) {
+bool comparing_run(struct comparing_call *call, struct comparing *w, struct failure *failure) {
     struct comparison *c = &w->comparison;
-    if (!read_float(call, w, failure) || !read_model(call, w, failure)) return false;
+    const bool blob = !network_is_onnx(call->second.input);
+    if (blob && (!read_model(call, w, failure) || !take_shapes(call, w, failure))) return false;
+    if (!read_float(call, w, failure) || (!blob && !read_model(call, w, failure))) return false;
     *c = (struct comparison){.graph = w->first.graph, .network = &w->network, .threads = (unsigned)call->threads, .report = &w->warnings};
     if (!c->threads) c->threads = pool_processors();
     if (!compare_match(c, failure) || !open_data(call, w, failure)) return false;

@@ -27,10 +27,11 @@ struct comparing {
     struct comparison comparison;
     struct morsel_text_rule text; /* of MODEL */
     struct onnx_report warnings;
+    char **shapes; /* of inputs of FLOAT, as --shape says them; they end with NULL */
 };
 
-/* False with refusals and no failure, or with a failure. */
-bool comparing_run(const struct comparing_call *call, struct comparing *w, struct failure *failure);
+/* Free dimensions are those of MODEL where the call has none: it has them then. False with refusals and no failure, or with a failure. */
+bool comparing_run(struct comparing_call *call, struct comparing *w, struct failure *failure);
 void comparing_free(struct comparing *w);
 
 /* Prints the refusals; the exit status. */
