@@ -463,7 +463,7 @@ enum morsel_error morsel_text(const struct morsel_model *model, const char *utf8
                               uint32_t *count);
 
 /* The same into the inputs of a session: token ids, and as far as the network has them, mask and token types. `index` is the text's place
- * in a batch, else 0. MORSEL_ERR_TEXT: the rule names no input that takes token ids. */
+ * in a batch, else 0; MORSEL_ERR_ARGUMENT: the batch has no such place. MORSEL_ERR_TEXT: the rule names no input that takes token ids. */
 enum morsel_error morsel_text_put(const struct morsel_session *session, const char *utf8, size_t bytes, uint32_t index);
 
 /* Which variant of an open model takes the text in the shortest line that holds all of it, by the inputs that the rule names. Where none

@@ -289,7 +289,7 @@ enum morsel_error morsel_text_put(const struct morsel_session *session, const ch
     enum morsel_error error = session ? morsel_text_find(&rule, session->model) : MORSEL_ERR_ARGUMENT;
     if (error) return error;
     int32_t *ids = line_of(session, rule.record->inputs[0], index, &length);
-    if (!ids) return MORSEL_ERR_TEXT;
+    if (!ids) return index ? MORSEL_ERR_ARGUMENT : MORSEL_ERR_TEXT;
     error = morsel_text_by_rule(&rule, utf8, bytes, ids, length, &count);
     if (error) return error;
     int32_t *mask = line_of(session, rule.record->inputs[1], index, &other);

@@ -428,7 +428,7 @@ static void a_text_fills_the_inputs_of_its_place(void **state) {
     assert_memory_equal(views[2].data, ((int32_t[]){-1, -1, -1, -1, -1, 0, 0, 0, 0, 0}), 40);
     assert_int_equal(morsel_text_put(&s, "a a a a a", 9, 0), MORSEL_OK); /* cut to the network's length */
     assert_memory_equal(views[1].data, ((int32_t[]){CLS, A, A, A, SEP, CLS, A, AB, SEP, PAD}), 40);
-    assert_int_equal(morsel_text_put(&s, "a", 1, 2), MORSEL_ERR_TEXT);
+    assert_int_equal(morsel_text_put(&s, "a", 1, 2), MORSEL_ERR_ARGUMENT);
     assert_int_equal(morsel_text_put(NULL, "a", 1, 0), MORSEL_ERR_ARGUMENT);
     assert_int_equal(morsel_text_put(&s, NULL, 1, 0), MORSEL_ERR_ARGUMENT);
     r->inputs[1] = r->inputs[2] = MORSEL_TEXT_NO_INPUT;
