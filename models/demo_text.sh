@@ -19,7 +19,7 @@ echo
 echo "Of the $(wc -l <$lines) lines in $lines, the nearest to each sentence by models/README.md's nearest.c:"
 while read -r sentence; do
     printf '%-44s ' "$sentence"
-    "$work/nearest" "$blob" $lines "$sentence" || exit
+    "$work/nearest" "$blob" "$sentence" <$lines || exit
 done <<'SENTENCES'
 How do I reset my phone?
 I'd like to return these trousers.

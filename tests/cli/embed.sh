@@ -41,7 +41,13 @@ $morsel embed "$work/text.morsel" "$work/lines.txt" -o "$work/one.npy" >"$work/o
 tail -c 16 "$work/one.npy" >"$work/one"
 tail -c 16 "$work/w.npy" >"$work/other"
 verify "run and embed give the same" cmp "$work/one" "$work/other"
-check "run of a text without a rule" 2 "has no text rule" run models/cifar10/network.morsel --text "a"
+check "run of a text shows its vector" 0 '^a +4 numbers' run "$work/text.morsel" --text "a"
+check "run of a text has it in JSON" 0 '"vector"' run "$work/text.morsel" --text "a" --json
+check "run of nothing" 2 'or texts by --text' run "$work/text.morsel" --input 1="$work/v.npy"
+check "inspect of a text rule" 0 '^text rule: 7 tokens, a text of at most 6, 2 of them around it, ids to input 1, mask to input 0' inspect "$work/text.morsel"
+check "inspect of a text rule in JSON" 0 '"text": .*"tokens": 7, "max_length": 6' inspect "$work/text.morsel" --json
+check "inspect of no text rule" 0 '"text": null' inspect models/cifar10/network.morsel --json
+check "run of a text without a rule" 1 "has no text rule" run models/cifar10/network.morsel --text "a"
 check "run of a text and a tensor" 2 "a run takes one or the other" run "$work/text.morsel" --text "a" --input x.npy
 check "embed without a text rule" 1 "has no text rule" embed models/cifar10/network.morsel "$work/lines.txt" -o "$work/v.npy"
 if printf 'a b\nb\n' | $morsel embed "$work/text.morsel" - -o "$work/piped.npy" >"$work/out" 2>&1 && printf 'a b\nb' >"$work/two.txt" &&
@@ -56,6 +62,13 @@ printf '{"tokenizer": "vocab.txt", "max_length": 6}' >"$work/rule.json"
 check "a text rule for a network without token ids" 1 "no input 'input_ids'" convert models/cifar10/network.onnx -o "$work/x.morsel" --text "$work/rule.json"
 check "pooling without vectors of tokens" 1 "pooling wants vectors of tokens" convert models/cifar10/network.onnx -o "$work/x.morsel" --text "$work/text.json"
 check "an output over the tokenizer" 2 "vocab.txt would be written over: it holds the tokenizer" convert tests/cli/tokens.onnx -o "$work/vocab.txt" --dim sequence=8 --text "$work/text.json"
+{ cat "$work/vocab.txt" && seq 100 200; } >"$work/longer.txt"
+printf '{"tokenizer": "longer.txt", "max_length": 6, "pooling": "mean"}' >"$work/longer.json"
+check "a tokenizer longer than the table" 1 'longer.txt: it has 108 tokens, and the network a table of' convert tests/cli/tokens.onnx -o "$work/x.morsel" --dim sequence=8 --text "$work/longer.json"
+check "an edit to such a one" 1 'longer.txt: it has 108 tokens, and the network a table of' edit "$work/text.morsel" --text "$work/longer.json" -o "$work/x.morsel"
+head -n 6 "$work/vocab.txt" >"$work/shorter.txt"
+printf '{"tokenizer": "shorter.txt", "max_length": 6}' >"$work/shorter.json"
+check "a rule without a pooling" 0 'without "pooling" the outputs stay' convert tests/cli/tokens.onnx -o "$work/x.morsel" --dim sequence=8 --text "$work/shorter.json"
 mkfifo "$work/pipe"
 printf '{"tokenizer": "pipe", "max_length": 6}' >"$work/waits.json"
 check "a tokenizer in a pipe" 1 "pipe: it is no plain file" convert tests/cli/tokens.onnx -o "$work/x.morsel" --dim sequence=8 --text "$work/waits.json"

@@ -71,7 +71,8 @@ check "report of an ONNX file" 1 "." report $small -o "$work/b.html" --runs 1
 
 # --- a float network of free sizes
 verify "a blob of two sizes" call 0 quantize tests/cli/free_sides.onnx --data $pictures --picture $rule --dim height=24,32 --dim width=24,32 -o "$work/sides.morsel"
-check "report of a float network of free sizes" 1 "give it with --dim height=NUMBER" report "$work/sides.morsel" tests/cli/free_sides.onnx -o "$work/b.html" --runs 1
+check "report of a float network of free sizes" 0 "layers beside float" report "$work/sides.morsel" tests/cli/free_sides.onnx -o "$work/a.html" --runs 1
+check "of which one is given" 1 "give it with --dim width=NUMBER" report "$work/sides.morsel" tests/cli/free_sides.onnx --dim height=32 -o "$work/b.html" --runs 1
 check "which are given" 0 "layers beside float" report "$work/sides.morsel" tests/cli/free_sides.onnx --dim height=32 --dim width=32 -o "$work/a.html" --runs 1
 check "report of a smaller size beside float" 2 "goes without FLOAT.onnx" report "$work/sides.morsel" tests/cli/free_sides.onnx --variant 1 -o "$work/b.html"
 check "report of a cut network" 0 "layers beside float" report "$work/q.morsel" $small --output-node add --data $pictures -o "$work/a.html" --runs 1

@@ -51,6 +51,7 @@ fill() { # FOLDER
     printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##c\n' >"$1/vocab.txt"
     echo '{"tokenizer": "vocab.txt", "max_length": 8, "pooling": "mean"}' >"$1/text.json"
     printf 'a b\nb bc\n' >"$1/lines.txt"
+    cp "$1/lines.txt" "$1/sentences.txt"
     "$morsel" convert tests/cli/tokens.onnx -o "$1/minilm.morsel" --dim sequence=8 --text "$1/text.json" >/dev/null 2>&1
     cp models/spots/pictures/spots.ppm "$1/street.jpg"
     (cd models/spots && "$root/$morsel" quantize network.onnx --data pictures --picture picture.json --answer answer.json \

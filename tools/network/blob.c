@@ -127,6 +127,7 @@ static void make_tensors(struct network *network) {
     network->inputs = tensors_of(&network->model, &header->inputs);
     network->outputs = tensors_of(&network->model, &header->outputs);
     network->has_rule = header->picture.count != 0;
+    network->has_text = morsel_text_length(&network->model) != 0;
     network->answer = morsel_answer_rule(&network->model);
     network->picture = morsel_picture_rule(&network->model);
     network->probabilities = network->output_count && scores_are_probabilities(&network->model, 0);

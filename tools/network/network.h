@@ -42,6 +42,7 @@ struct network {
     uint32_t input_count, output_count;
     struct network_tensor *inputs, *outputs;
     bool has_rule;                             /* network_picture() works */
+    bool has_text;                             /* a text rule */
     bool probabilities;                        /* the network itself ends with a softmax, or the answer rule says so */
     const struct morsel_blob_answer *answer;   /* what the outputs mean; NULL: nobody says. found.h goes by it */
     const struct morsel_blob_picture *picture; /* how pictures go in; NULL: none do */

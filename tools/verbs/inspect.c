@@ -2,6 +2,7 @@
 /* morsel inspect: what a blob holds. */
 #include "tools/verbs/inspect.h"
 #include "core/answer.h"
+#include "core/text.h"
 #include "tools/base/message.h"
 #ifndef MORSEL_TOOL_REDUCED
 #include "tools/verbs/host/inspect_onnx.h"
@@ -34,6 +35,11 @@ void inspect_sections(const struct inspect *inspect, struct inspect_section sect
 
 const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect) {
     return inspect->header->picture.count ? morsel_blob_at(&inspect->network.model, inspect->header->picture.offset) : NULL;
+}
+
+const struct morsel_blob_text *inspect_text_rule(const struct inspect *inspect) {
+    struct morsel_text_rule rule;
+    return morsel_text_find(&rule, &inspect->network.model) ? NULL : rule.record;
 }
 
 const struct morsel_blob_answer *inspect_answer(const struct inspect *inspect) {

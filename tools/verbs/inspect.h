@@ -34,6 +34,7 @@ void inspect_sections(const struct inspect *inspect, struct inspect_section sect
 /* NULL where the blob has none. */
 const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect);
 const struct morsel_blob_answer *inspect_answer(const struct inspect *inspect);
+const struct morsel_blob_text *inspect_text_rule(const struct inspect *inspect);
 const char *inspect_answer_name(uint32_t kind);                          /* "detections" */
 const char *inspect_head_name(uint32_t head);                            /* "yolov8" */
 const char *inspect_resize_name(const struct morsel_blob_picture *rule); /* "short_side" */
@@ -64,6 +65,7 @@ void inspect_close(struct inspect *inspect);
 
 /* The rule in words, on one line; "none". */
 void inspect_put_picture(const struct inspect *inspect, FILE *file);
+void inspect_put_text(const struct inspect *inspect, FILE *file); /* nothing where there is none */
 void inspect_put_answer(const struct inspect *inspect, FILE *file);
 
 /* A picture of the arena over the steps, as SVG: to a file of its own, or as a part of a page, whose style colours it. */

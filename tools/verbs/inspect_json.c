@@ -181,6 +181,22 @@ static void put_picture(struct json *json, const struct inspect *inspect) {
     json_close(json);
 }
 
+static void put_text(struct json *json, const struct inspect *inspect) {
+    static const char *const names[] = {"ids_input", "mask_input", "types_input"};
+    const struct morsel_blob_text *rule = inspect_text_rule(inspect);
+    if (!rule) {
+        json_text(json, "text", NULL);
+        return;
+    }
+    json_open_flat(json, "text");
+    json_integer(json, "tokens", rule->id_count);
+    json_integer(json, "max_length", rule->max_length);
+    json_integer(json, "special_tokens", rule->front + rule->back);
+    for (int i = 0; i < 3; i++)
+        if (rule->inputs[i] != MORSEL_TEXT_NO_INPUT) json_integer(json, names[i], rule->inputs[i]);
+    json_close(json);
+}
+
 static void put_segmentation(struct json *json, const struct morsel_blob_answer *rule) {
     json_text(json, "head", inspect_head_name(rule->head));
     json_integer(json, "classes", rule->classes);
@@ -300,6 +316,7 @@ void inspect_json(const struct inspect *inspect) {
     json_integer(&json, "macs", (int64_t)((uint64_t)header->macs_high << 32 | header->macs_low));
     json_integer(&json, "params", header->parameter_count);
     put_picture(&json, inspect);
+    put_text(&json, inspect);
     put_answer(&json, inspect);
     put_labels(&json, inspect);
     put_metadata(&json, inspect);

@@ -51,6 +51,22 @@ static void print_picture(const struct inspect *inspect) {
     message_print("\n");
 }
 
+void inspect_put_text(const struct inspect *inspect, FILE *file) {
+    static const char *const what[] = {"ids", "mask", "types"};
+    const struct morsel_blob_text *rule = inspect_text_rule(inspect);
+    if (!rule) return;
+    fprintf(file, "%u tokens, a text of at most %u, %u of them around it", rule->id_count, rule->max_length, rule->front + rule->back);
+    for (int i = 0; i < 3; i++)
+        if (rule->inputs[i] != MORSEL_TEXT_NO_INPUT) fprintf(file, ", %s to input %u", what[i], rule->inputs[i]);
+}
+
+static void print_text_rule(const struct inspect *inspect) {
+    if (!inspect_text_rule(inspect)) return;
+    message_print("text rule: ");
+    inspect_put_text(inspect, stdout);
+    message_print("\n");
+}
+
 static void put_segmentation(const struct morsel_blob_answer *rule, FILE *file) {
     fprintf(file, ", head %s, %u classes, channels %s", inspect_head_name(rule->head), rule->classes,
             rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last");
@@ -280,6 +296,7 @@ void inspect_text(const struct inspect *inspect) {
     print_io("input", inspect->network.inputs, header->inputs.count, inspect, morsel_input);
     print_io("output", inspect->network.outputs, header->outputs.count, inspect, morsel_output);
     print_picture(inspect);
+    print_text_rule(inspect);
     print_answer(inspect);
     print_labels(inspect);
     print_metadata(inspect);

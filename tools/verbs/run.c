@@ -121,7 +121,7 @@ static bool check_call(const struct job *job, struct failure *failure) {
     if (job->texts.count && (job->picture_count || job->input_texts.count))
         return failure_set(failure, STATUS_CALL, "--text is given, and pictures or --input as well; a run takes one or the other");
     if (!job->picture_count && !job->input_texts.count && !job->texts.count)
-        return failure_set(failure, STATUS_CALL, "there is nothing to run on: give pictures, or --input X.npy");
+        return failure_set(failure, STATUS_CALL, "there is nothing to run on: give pictures, --input X.npy or --text TEXT");
     if (!job->picture_count && job->call.picture && network_is_onnx(job->call.path))
         return failure_set(failure, STATUS_CALL, "--picture is for pictures: name some behind the network");
     if (job->csv && (!job->picture_count || job->output_texts.count || job->results.check_names))
@@ -140,8 +140,9 @@ static bool read_arrays(struct job *job, struct failure *failure) {
     for (uint32_t i = 0; i < job->network.input_count; i++) {
         char text[256];
         if (!job->input_paths[i])
-            return failure_set(failure, STATUS_CALL, "input %s has no file: give it by --input",
-                               tensor_describe(&job->network.inputs[i], text, sizeof text));
+            return failure_set(failure, STATUS_CALL, "input %s has no file: give it by --input%s",
+                               tensor_describe(&job->network.inputs[i], text, sizeof text),
+                               job->network.has_text ? ", or texts by --text" : "");
         if (!npy_read(job->input_paths[i], &job->arrays[i], failure)) return false;
     }
     return true;
@@ -210,7 +211,7 @@ static bool put_pictures(struct job *job, uint32_t run, struct failure *failure)
 /* A run each, by the rule in the blob. */
 static bool plan_texts(struct job *job, struct failure *failure) {
     if (!morsel_text_length(&job->network.model))
-        return failure_set(failure, STATUS_CALL, "%s has no text rule: convert the network with --text RULE.json", job->call.path);
+        return failure_set(failure, STATUS_INPUT, "%s has no text rule: convert the network with --text RULE.json", job->call.path);
     if (network_images(&job->network) != 1)
         return failure_set(failure, STATUS_CALL, "%s takes several texts at a time; --text wants a batch of 1", job->call.path);
     job->runs = (uint32_t)job->texts.count;

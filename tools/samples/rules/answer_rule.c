@@ -244,9 +244,17 @@ static bool read_classes(const cJSON *root, struct answer_rule *out, struct fail
     return true;
 }
 
+/* What rules say that have no other word for it. */
+static void set_usual(struct morsel_blob_answer *r, uint32_t kind) {
+    *r = (struct morsel_blob_answer){.kind = kind, .iou = 1, .scale = {1, 1}, .most = kind == MORSEL_ANSWER_EMBEDDING};
+}
+
+void answer_rule_embedding(struct answer_rule *out) {
+    set_usual(&out->record, MORSEL_ANSWER_EMBEDDING);
+}
+
 static bool read_embedding(const cJSON *root, struct answer_rule *out, struct failure *failure) {
     static const char *const keys[] = {"kind", "output", "normalize", NULL};
-    out->record.most = 1;
     return rule_keys(root, keys, failure) && read_output(root, "output", &out->output, failure) &&
            read_flag(root, "normalize", MORSEL_ANSWER_NORMALIZE, &out->record.flags, failure);
 }
@@ -255,8 +263,7 @@ static bool read_rule(const char *path, const cJSON *root, struct answer_rule *o
     if (!cJSON_IsObject(root)) return rule_wrong(failure, "it is not a JSON object");
     if (!rule_member(root, "kind", failure) || !read_choice(root, "kind", kinds + 1, MORSEL_ANSWER_COUNT - 1, &out->record.kind, failure))
         return false;
-    out->record.kind++;
-    out->record.iou = out->record.scale[0] = out->record.scale[1] = 1;
+    set_usual(&out->record, out->record.kind + 1);
     if (out->record.kind == MORSEL_ANSWER_DETECTIONS) return read_detections(path, root, out, failure);
     if (out->record.kind == MORSEL_ANSWER_SEGMENTATION) return read_segmentation(root, out, failure);
     if (out->record.kind == MORSEL_ANSWER_POINTS) return read_points(root, out, failure);

@@ -25,6 +25,8 @@ struct answer_rule {
 /* False: `failure` says what is wrong and where, in one line that names the file. Goes with answer_rule_free() in either case. */
 bool answer_rule_read(const char *path, struct answer_rule *out, struct failure *failure);
 void answer_rule_free(struct answer_rule *rule);
+/* The first output is a vector. */
+void answer_rule_embedding(struct answer_rule *out);
 
 /* Whether answer_rule_fit() checks how many labels there are: else they are those of the first output's classes. */
 bool answer_rule_has_labels(const struct answer_rule *rule);

@@ -90,6 +90,7 @@ static bool read_pooling(const cJSON *root, struct text_rule *out, struct failur
     const cJSON *pooling = cJSON_GetObjectItemCaseSensitive(root, "pooling"),
                 *normalize = cJSON_GetObjectItemCaseSensitive(root, "normalize");
     bool good = !pooling;
+    out->pooling_said = pooling != NULL;
     for (int i = 0; cJSON_IsString(pooling) && i < 3; i++) {
         if (strcmp(pooling->valuestring, names[i])) continue;
         out->pooling = (enum text_pooling)i;

@@ -17,6 +17,7 @@ struct text_rule {
     uint32_t *words; /* struct morsel_blob_text and what stands behind it; its inputs are all MORSEL_TEXT_NO_INPUT */
     size_t word_count;
     enum text_pooling pooling;
+    bool pooling_said; /* whatever it is */
     bool normalize;
     char *tokenizer; /* its path */
 };

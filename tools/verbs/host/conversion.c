@@ -199,7 +199,7 @@ bool conversion_check_files(const struct conversion_call *call, struct conversio
 }
 
 /* The library itself has the last word on what was written; and what the tool would not tell, it does not write. */
-static bool check_blob(const struct conversion *c, struct failure *failure) {
+static bool check_blob(struct conversion *c, struct failure *failure) {
     struct morsel_model models[2]; /* of the blob, and of one of its sizes */
     const struct morsel_model *last = models;
     char part[32];
@@ -218,7 +218,7 @@ static bool check_blob(const struct conversion *c, struct failure *failure) {
         return failure_set(failure, STATUS_SYSTEM,
                            "the blob that was made does not open (%s%s): this is a fault of morsel, please report it",
                            network_part_at_fault(last, part, sizeof part), morsel_error_text(error));
-    return true;
+    return rules_text_table(models, c, failure);
 }
 
 bool conversion_reads(const struct conversion *c, const char *path) {
@@ -334,7 +334,7 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     if (!good || !rules_text_inputs(call, c, failure)) return false;
     for (uint32_t k = 1; k < c->sizes.count; k++)
         if (!make_variant(call, c, k, failure)) return false;
-    return rules_write(call, c, failure) && conversion_finish(call, c, failure);
+    return rules_write(c, failure) && conversion_finish(call, c, failure);
 }
 
 bool conversion_finish(const struct conversion_call *call, struct conversion *c, struct failure *failure) {

@@ -20,6 +20,11 @@ bool rules_read(const struct conversion_call *call, struct conversion *c, struct
     if (call->text) c->extras.text = c->text.words;
     if (call->text) c->extras.text_words = c->text.word_count;
     if (call->answer && !answer_rule_read(call->answer, &c->answer, failure)) return false;
+    if (!call->answer && c->text.pooling != TEXT_POOLING_NONE) answer_rule_embedding(&c->answer);
+    if (call->text && !c->text.pooling_said)
+        onnx_notice(&c->report,
+                    "%s: without \"pooling\" the outputs stay what they are, as of a network that has a pooling or a classifier",
+                    call->text);
     if (!call->labels) return true;
     if (!labels_read(call->labels, &c->labels, &c->label_count, failure)) return false;
     c->extras.labels = c->labels;
@@ -39,6 +44,34 @@ bool rules_text_inputs(const struct conversion_call *call, struct conversion *c,
     return !call->text || record->inputs[0] != MORSEL_TEXT_NO_INPUT ||
            failure_set(failure, STATUS_INPUT, "%s: a text rule is given, and the network has no input 'input_ids' of integers",
                        call->input);
+}
+
+/* Lines of the shortest table that reads an input; 0: none does. */
+static uint32_t lines_of(const struct morsel_model *model, uint32_t input) {
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < morsel_blob_header(model)->steps.count; i++) {
+        const struct morsel_blob_step *step = morsel_blob_step(model, i);
+        if (step->kind != MORSEL_STEP_LOOKUP || morsel_blob_operand(model, step, 0) != input) continue;
+        const struct morsel_blob_lookup *lookup = morsel_blob_at(model, step->parameters);
+        least = !least || lookup->rows < least ? lookup->rows : least;
+    }
+    return least;
+}
+
+bool rules_text_table(const struct morsel_model *model, struct conversion *c, struct failure *failure) {
+    const struct morsel_blob_text *record = (const struct morsel_blob_text *)(const void *)c->text.words;
+    const struct morsel_blob_header *h = morsel_blob_header(model);
+    const struct morsel_blob_io *in = morsel_blob_at(model, h->inputs.offset);
+    const uint32_t lines = record && record->inputs[0] < h->inputs.count ? lines_of(model, in[record->inputs[0]].tensor) : 0;
+    if (!lines) return true;
+    if (record->id_count > lines)
+        return failure_set(failure, STATUS_INPUT,
+                           "%s: it has %u tokens, and the network a table of %u: it is another network's, which read texts as other ids",
+                           c->text.tokenizer, record->id_count, lines);
+    if (record->id_count < lines / 8 * 7)
+        onnx_notice(&c->report, "%s: it has %u tokens, and the network a table of %u: is it another network's?", c->text.tokenizer,
+                    record->id_count, lines);
+    return true;
 }
 
 /* --- Pictures --- */
@@ -144,7 +177,7 @@ static bool put_answer(const struct conversion *c, const struct net *net, uint32
 
 /* --- The blob --- */
 
-bool rules_of_sizes(const struct conversion_call *call, const struct conversion *c, struct rules_sizes *sizes, struct failure *failure) {
+bool rules_of_sizes(const struct conversion *c, struct rules_sizes *sizes, struct failure *failure) {
     uint32_t count = c->sizes.count;
     bool good = true;
     sizes->extras = must_calloc(count, sizeof *sizes->extras);
@@ -155,7 +188,7 @@ bool rules_of_sizes(const struct conversion_call *call, const struct conversion 
         *extras = c->extras;
         sizes->pictures[k] = rule_of(c, k);
         if (extras->picture) extras->picture = &sizes->pictures[k];
-        if (call->answer) good = put_answer(c, c->nets[k], &sizes->answers[k], &extras->answer_words, failure);
+        if (c->answer.record.kind) good = put_answer(c, c->nets[k], &sizes->answers[k], &extras->answer_words, failure);
         extras->answer = sizes->answers[k];
     }
     return good;
@@ -168,9 +201,9 @@ void rules_sizes_free(const struct conversion *c, struct rules_sizes *sizes) {
     free(sizes->extras);
 }
 
-bool rules_write(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+bool rules_write(struct conversion *c, struct failure *failure) {
     struct rules_sizes sizes = {0};
-    bool good = rules_of_sizes(call, c, &sizes, failure);
+    bool good = rules_of_sizes(c, &sizes, failure);
     if (good) c->blob = blob_write_variants((const struct net *const *)c->nets, c->sizes.count, sizes.extras, &c->blob_bytes);
     if (good && !c->blob) failure_set(failure, STATUS_SYSTEM, "the blob would take more than 2^31 bytes");
     rules_sizes_free(c, &sizes);

@@ -10,6 +10,8 @@ bool rules_read(const struct conversion_call *call, struct conversion *c, struct
 
 /* Which inputs of c->net take token ids, mask and token types: those of these names. */
 bool rules_text_inputs(const struct conversion_call *call, struct conversion *c, struct failure *failure);
+/* Whether the table that the network looks token ids up in has a line for each of the tokenizer's; fewer are noticed. */
+bool rules_text_table(const struct morsel_model *model, struct conversion *c, struct failure *failure);
 
 /* Whether labels and answer rule go with the graph: asked before there is a net. */
 bool rules_fit(const struct conversion_call *call, struct conversion *c, struct failure *failure);
@@ -21,10 +23,10 @@ struct rules_sizes {
     struct morsel_blob_picture *pictures;
     uint32_t **answers;
 };
-bool rules_of_sizes(const struct conversion_call *call, const struct conversion *c, struct rules_sizes *sizes, struct failure *failure);
+bool rules_of_sizes(const struct conversion *c, struct rules_sizes *sizes, struct failure *failure);
 void rules_sizes_free(const struct conversion *c, struct rules_sizes *sizes);
 
 /* The blob of all nets, with the rules that fit each. */
-bool rules_write(const struct conversion_call *call, struct conversion *c, struct failure *failure);
+bool rules_write(struct conversion *c, struct failure *failure);
 
 #endif

@@ -151,11 +151,11 @@ static bool labels_fit(struct edit *e, struct failure *failure) {
 static bool dress(struct edit *e, struct failure *failure) {
     struct rules_sizes sizes = {0};
     struct conversion *c = &e->c;
-    bool good = rules_of_sizes(&e->call, c, &sizes, failure);
+    bool good = rules_of_sizes(c, &sizes, failure);
     for (uint32_t k = 0; good && k < e->count; k++) {
         struct blob_extras *extras = &sizes.extras[k];
         if (!e->call.picture) extras->picture = e->kept[k].picture;
-        if (e->call.answer) continue;
+        if (e->call.answer || !e->kept[k].answer) continue; /* or that of a pooling */
         extras->answer = e->kept[k].answer;
         extras->answer_words = e->kept[k].answer_words;
     }

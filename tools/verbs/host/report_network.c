@@ -66,6 +66,7 @@ static void put_facts(const struct report *r, FILE *file) {
     put_tensors(file, "input", network->inputs, network->input_count);
     put_tensors(file, "output", network->outputs, network->output_count);
     put_rule(r, "picture rule", inspect_put_picture, file);
+    if (inspect_text_rule(inspect)) put_rule(r, "text rule", inspect_put_text, file);
     if (inspect_answer(inspect)) put_rule(r, "answer rule", inspect_put_answer, file);
     put_labels(r, file);
     put_metadata(r, file);
