@@ -274,7 +274,7 @@ static void run_pixels(const struct morsel_conv_job *job, const struct morsel_li
         for (uint32_t block = job->begin, blocks; block < job->end; block += blocks) {
             blocks = job->end - block < r.size->blocks ? job->end - block : r.size->blocks;
             for (uint32_t b = 0; b < blocks; b++) {
-                r.part[b] = morsel_part_avx2(job, lines, block + b, pixel, n, NULL);
+                morsel_take_part_avx2(&r.part[b], job, NULL, block + b, pixel, n, NULL);
                 if (job->below) start_zeros(&r.part[b], job, block + b);
             }
             run_blocks(&s, &r, &c, job, lines, block, blocks, block != job->begin);

@@ -3,28 +3,33 @@
 #define MORSEL_BELOW_1
 #include "seven_avx2.h"
 
-struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block, size_t pixel,
-                                       size_t n, const __m256i *starts) {
+/* Where windows of n pixels stand, and their results. */
+static void find_places(struct morsel_part256 *part, const struct morsel_lines *lines, size_t n) {
+    part->x_places = morsel_places_in(lines, n);
+    part->y_places = morsel_places(part->y_step, n);
+}
+
+/* Field by field: at -Os gcc fills a struct and copies it byte after byte, which takes as long as a tile. */
+void morsel_take_part_avx2(struct morsel_part256 *part, const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block,
+                           size_t pixel, size_t n, const __m256i *starts) {
     const struct morsel_conv_args *a = job->args;
-    uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
-    struct morsel_part256 part = {.job = job,
-                                  .y_step = morsel_y_step(&a->window, 1),
-                                  .channels = left < 16 ? left : 16,
-                                  .starts = job->below ? starts : NULL};
-    part.weights = job->weights + block * job->block_bytes;
-    part.multiplier = a->channels.multiplier + channel;
-    part.bias = a->channels.float_bias ? a->channels.float_bias + channel : NULL;
-    part.requant = morsel_requant256(&a->y, a->y.qparams.zero);
-    part.x_places = morsel_places_in(lines, n);
-    part.y_places = morsel_places(part.y_step, n);
-    part.start[0] = morsel_start256(&a->channels, channel, a->x.qparams.zero);
-    part.start[1] = morsel_start256(&a->channels, channel + 8, a->x.qparams.zero);
-    part.seldom = part.bias || a->y.qparams.is_float;
-    part.last = n < 7 ? (uint32_t)n - 1 : 6;
-    part.lines = job->kept ? (const float *)job->kept + 2 * pixel : NULL;
-    part.y = (uint8_t *)a->y.data + pixel * part.y_step + (size_t)(job->first + block * 16) * morsel_element_bytes(&a->y.qparams);
+    const uint32_t channel = job->constants + block * 16, left = job->outs - block * 16;
+    part->job = job;
+    part->weights = job->weights + block * job->block_bytes;
+    part->multiplier = a->channels.multiplier + channel;
+    part->bias = a->channels.float_bias ? a->channels.float_bias + channel : NULL;
+    part->requant = morsel_requant256(&a->y, a->y.qparams.zero);
+    part->start[0] = morsel_start256(&a->channels, channel, a->x.qparams.zero);
+    part->start[1] = morsel_start256(&a->channels, channel + 8, a->x.qparams.zero);
+    part->starts = job->below ? starts : NULL;
+    part->channels = left < 16 ? left : 16;
+    part->seldom = part->bias || a->y.qparams.is_float;
+    part->last = n < 7 ? (uint32_t)n - 1 : 6;
+    part->lines = job->kept ? (const float *)job->kept + 2 * pixel : NULL;
+    part->y_step = morsel_y_step(&a->window, 1);
+    part->y = (uint8_t *)a->y.data + pixel * part->y_step + (size_t)(job->first + block * 16) * morsel_element_bytes(&a->y.qparams);
+    if (lines) find_places(part, lines, n);
     _mm256_zeroupper();
-    return part;
 }
 
 void morsel_start_zeros_avx2(const struct morsel_part256 *part, __m256i *room, size_t at) {

@@ -70,9 +70,17 @@ static inline __m256i morsel_start256(const struct morsel_channels *c, uint32_t 
     return _mm256_sub_epi32(bias, _mm256_mullo_epi32(sum, _mm256_set1_epi32(zero)));
 }
 
-/* A block of a job for n pixels, the first of which is pixel `pixel` of y. starts: room for 14, if weights have zero points. */
-struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block, size_t pixel,
-                                       size_t n, const __m256i *starts);
+/* A block of a job for n pixels, the first of which is pixel `pixel` of y. starts: room for 14, if weights have zero points. Without lines
+ * no places are looked for. */
+void morsel_take_part_avx2(struct morsel_part256 *part, const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block,
+                           size_t pixel, size_t n, const __m256i *starts);
+
+static inline struct morsel_part256 morsel_part_avx2(const struct morsel_conv_job *job, const struct morsel_lines *lines, uint32_t block,
+                                                     size_t pixel, size_t n, const __m256i *starts) {
+    struct morsel_part256 part;
+    morsel_take_part_avx2(&part, job, lines, block, pixel, n, starts);
+    return part;
+}
 
 /* Where the sums of seven pixels from `at` on start whose weights have zero points: seven for each half of the block. */
 void morsel_start_zeros_avx2(const struct morsel_part256 *part, __m256i *room, size_t at);

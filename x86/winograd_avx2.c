@@ -206,8 +206,8 @@ static void finish_sums(int32_t *sums, const struct morsel_part256 *part, size_t
 
 /* Pixels are stored in pairs: a column that is not there has the sums of the one before. */
 static SMALL void store_block(const struct run *r, uint32_t block, int32_t *sums) {
-    const struct morsel_lines lines = {.step = 0}; /* inputs are found without */
-    const struct morsel_part256 part = morsel_part_avx2(r->job, &lines, block, r->pixel, 7, NULL);
+    struct morsel_part256 part;
+    morsel_take_part_avx2(&part, r->job, NULL, block, r->pixel, 7, NULL);
     const uint32_t out_w = r->job->args->window.out_w;
     finish_sums(sums, &part, r->count * (size_t)4);
     for (uint32_t t = 0, now; t < r->count; t += now) {
