@@ -194,7 +194,8 @@ LEAN_FILES += kernels/grid_sample.c kernels/non_max_suppression.c \
 	kernels/product.c kernels/requant.c kernels/softmax.c)
 size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2 -Os,$(OPT)),$(SMALL) \
 	$(if $(filter core/%,$(1)),$(UNMOVED)))) \
-	$(if $(filter-out x86/conv_%,$(1)),$(NARROW)) $(if $(filter $(LEAN_FILES),$(1)),$(if $(filter -O2,$(OPT)),-Os))
+	$(if $(filter $(CALLING_FILES),$(1)),$(CALLING)) $(if $(filter-out x86/conv_%,$(1)),$(NARROW)) \
+	$(if $(filter $(LEAN_FILES),$(1)),$(if $(filter -O2,$(OPT)),-Os))
 # gcc 12 and later. It would hand on fields of structs one by one, which saves nothing. In the core it would move things out of loops and
 # branches, too, which takes more code than it saves.
 SMALL := $(shell echo | $(CC) -Werror -Oz -fno-ipa-sra -fsyntax-only -x c - 2>/dev/null && echo -Oz -fno-ipa-sra || echo -Os)
@@ -203,6 +204,13 @@ UNMOVED := $(if $(filter -Oz,$(SMALL)),-fno-shrink-wrap -fno-tree-dominator-opts
 # Only loops stand at multiples of sixteen, not whatever else is jumped to: gcc's options, that save 2.5 KB.
 NARROW := $(shell echo | $(CC) -Werror -falign-jumps=1 -falign-labels=1 -fsyntax-only -x c - 2>/dev/null && \
 	echo -falign-jumps=1 -falign-labels=1)
+
+# What gcc for x86 would copy or fill by a string instruction of some forty cycles, or at -O2 by a loop in place, libc does by a call. Not
+# where that hardly ever happens amid a loop: what else is in work would have to wait in memory.
+CALLING_FILES := x86/conv_avx2.c x86/conv_plan.c x86/fc_avx2.c x86/fc_rows.c x86/matmul_avx2.c x86/pool_avx2.c \
+	x86/winograd_avx2.c kernels/float_matmul.c kernels/mean.c kernels/pool.c kernels/softmax.c
+CALLING := $(shell echo | $(CC) -Werror -mstringop-strategy=libcall -fsyntax-only -x c - 2>/dev/null && \
+	echo -mstringop-strategy=libcall)
 
 $(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | libraries $(GENERATED) $(TEXTS)
 	@mkdir -p $(@D)
