@@ -109,7 +109,7 @@ struct stretch {
 
 /* A block whose weights are there. */
 static void run_tiles(const struct stretch *s, const struct work *r, const struct morsel_part256 *part, int32_t *sums, const int8_t *soon) {
-    const int whole = s->first && s->last, both = part->channels > 8;
+    const int whole = s->first && s->last, both = part->channels > 8, plain = s->last && part->channels == 16 && !part->seldom;
     struct morsel_words t = {.piece = &s->piece, .weights = r->weights, .soon = soon};
     for (size_t i = 0, pixels; i < s->count; i += pixels) {
         pixels = morsel_words_pixels(s->count - i);
@@ -118,8 +118,10 @@ static void run_tiles(const struct stretch *s, const struct work *r, const struc
         t.to = sums + (whole ? 0 : i * 16);
         t.from = s->first ? (const int32_t *)(const void *)part->start : t.to;
         t.next = s->first ? 0 : 16;
+        t.part = plain && pixels == 6 && s->base + at + 6 <= s->n ? part : NULL;
+        t.y = part->y + (s->base + at) * part->y_step;
         morsel_words_tile_avx2(&t, pixels == 6, both);
-        if (s->last) morsel_store_words_avx2(part, t.to, s->base + at, s->base + at + pixels, s->n);
+        if (s->last && !t.part) morsel_store_words_avx2(part, t.to, s->base + at, s->base + at + pixels, s->n);
     }
 }
 

@@ -41,7 +41,7 @@ static inline void morsel_widen_block(int16_t *to, const struct morsel_piece *p,
 }
 
 /* What a tile multiplies. Sums count from `from`, of which pixels are `next` apart, and go to `to`. Weights at `soon`, as many bytes as are
- * multiplied now, are asked for. */
+ * multiplied now, are asked for. With a part, six pixels of all its 16 channels go to y as bytes instead. */
 struct morsel_words {
     const struct morsel_piece *piece;
     const uint16_t *x;
@@ -50,6 +50,8 @@ struct morsel_words {
     const int32_t *from;
     size_t next;
     int32_t *to;
+    const struct morsel_part256 *part;
+    uint8_t *y;
 };
 
 /* A tile of six pixels, else four; both: of more than eight channels. */
@@ -95,6 +97,17 @@ MORSEL_INLINE void morsel_save_six(int32_t *p, const struct morsel_six256 *s, in
     _mm256_storeu_si256((__m256i *)(void *)(p + 80), s->p5);
 }
 
+/* Six pixels of 16 channels to bytes. */
+MORSEL_INLINE void morsel_finish_six(const struct morsel_words *t, const struct morsel_six256 *a, const struct morsel_six256 *b) {
+    const size_t step = t->part->y_step;
+    uint8_t *y = t->y;
+    morsel_store_2x16(t->part, y, y + step, a->p0, b->p0, a->p1, b->p1, 16, NULL);
+    y += 2 * step;
+    morsel_store_2x16(t->part, y, y + step, a->p2, b->p2, a->p3, b->p3, 16, NULL);
+    y += 2 * step;
+    morsel_store_2x16(t->part, y, y + step, a->p4, b->p4, a->p5, b->p5, 16, NULL);
+}
+
 /* Two inputs of a pixel, with the weights of one half of the block or both. */
 MORSEL_INLINE void morsel_add_words(__m256i *a, __m256i *b, const uint16_t *x, __m256i low, __m256i high, int both) {
     __m256i u = morsel_broadcast256((const uint8_t *)x);
@@ -124,6 +137,10 @@ MORSEL_INLINE void morsel_tile_words(const struct morsel_words *t, int six, int 
             morsel_add_words(&a.p4, &b.p4, x + 4 * step, low, high, both);
             morsel_add_words(&a.p5, &b.p5, x + five, low, high, both);
         }
+    }
+    if (six && both && t->part) {
+        morsel_finish_six(t, &a, &b);
+        return;
     }
     morsel_save_six(t->to, &a, six);
     if (both) morsel_save_six(t->to + 8, &b, six);
