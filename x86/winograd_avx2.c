@@ -21,6 +21,7 @@
 
 #define LEAST 32u /* channels */
 #define MOST 1792u
+#define FEW 12u /* pixels: their weights would be transformed for one tile */
 #define LEAST_ROOM 26624u
 #define MOST_ROOM 61440u
 #define BLOCKS 6u                             /* in work together, at most */
@@ -258,8 +259,8 @@ static SMALL void share_room(struct run *r, uint32_t blocks) {
 int morsel_winograd_takes_avx2(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     return w->kernel_h == 3 && w->kernel_w == 3 && w->stride_h == 1 && w->stride_w == 1 && w->dilation_h == 1 && w->dilation_w == 1 &&
-           a->groups == 1 && w->in_c % 16 == 0 && w->in_c >= LEAST && w->in_c <= MOST && !a->channels.weight_zero &&
-           a->room.bytes >= LEAST_ROOM;
+           a->groups == 1 && w->out_w * w->out_h > FEW && w->in_c % 16 == 0 && w->in_c >= LEAST && w->in_c <= MOST &&
+           !a->channels.weight_zero && a->room.bytes >= LEAST_ROOM;
 }
 
 /* A pixel of padding, and the rest. */
