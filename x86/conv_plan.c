@@ -405,7 +405,7 @@ void morsel_conv_plan_keep(const struct morsel_conv_args *a, const uint8_t *cons
     const uint32_t most = morsel_window_bytes(&a->room);
     uint32_t at_once = morsel_windows_at_once(a, most), of_taps = morsel_taps_are_lines(a) ? morsel_windows_of_taps(a, most) : 0;
     uint32_t fit = of_taps > at_once ? of_taps : at_once, together = rows_together(a, tall);
-    if (rows_serve(a)) conv_direct(a, rows, y, n, tall, pixels, kept);
+    if (rows_serve(a) && !(tall > 14 && together > 1 && a->window.pad_top)) conv_direct(a, rows, y, n, tall, pixels, kept);
     else if (map_serves(a) && room_of_zeros(a) >= 0 && map_is_cheaper(a, n, fit, together, tall)) conv_mapped(a, rows, y, n, pixels, kept);
     else if (together > 1) conv_pictures(a, rows, y, n, together, pixels, kept);
     else if (of_taps) conv_taps(a, rows, y, n, of_taps, pixels, kept);
