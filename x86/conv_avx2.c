@@ -128,7 +128,7 @@ static void run_tiles(const struct stretch *s, const struct work *r, const struc
 /* ---- inputs ---- */
 
 /* n bytes to words; of a last four that are not whole, the others are zeros. */
-static __attribute__((noinline)) void widen(uint16_t *to, const uint8_t *x, size_t n) {
+MORSEL_INLINE void widen(uint16_t *to, const uint8_t *x, size_t n) {
     for (; n >= 16; n -= 16, x += 16, to += 16)
         _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)x)));
     if (n >= 8) {
@@ -137,28 +137,24 @@ static __attribute__((noinline)) void widen(uint16_t *to, const uint8_t *x, size
     }
     while (n) {
         const size_t some = n < 4 ? n : 4;
-        int32_t four = 0;
-        memcpy(&four, x, some);
-        _mm_storel_epi64((__m128i *)(void *)to, _mm_cvtepu8_epi16(_mm_cvtsi32_si128(four)));
+        uint32_t four = 0;
+        for (size_t i = some; i--;) four = four << 8 | x[i]; /* no memcpy: registers need not be saved for it */
+        _mm_storel_epi64((__m128i *)(void *)to, _mm_cvtepu8_epi16(_mm_cvtsi32_si128((int)four)));
         n -= some, x += 4, to += 4;
     }
 }
 
-static const uint8_t *window_line(const struct morsel_lines *lines, uint32_t line, size_t pixel) {
-    if (lines->map) return morsel_map_find(lines->map, line, pixel);
-    return lines->line[line] + morsel_place(lines, pixel);
-}
-
 /* Windows one behind the other; of fewer than a tile, the last one again. */
 static void widen_windows(const struct stretch *s, uint16_t *to, const struct morsel_conv_job *job, const struct morsel_lines *lines) {
-    const uint32_t quads = s->piece.pairs / 2;
-    const size_t least = s->count > 4 ? 6 : 4;
-    for (uint32_t done = 0, now; done < quads; done += now, to += now * 4) {
-        const uint32_t line = (s->piece.from + done) / job->quads, at = (s->piece.from + done) % job->quads;
-        now = job->quads - at < quads - done ? job->quads - at : quads - done;
-        for (size_t p = 0; p < (s->count < least ? least : s->count); p++) {
-            const uint8_t *x = window_line(lines, line, s->base + (p < s->count ? p : s->count - 1));
-            widen(to + p * s->piece.step, x + at * 4, now * (size_t)4);
+    const uint32_t first = s->piece.from / job->quads, from = s->piece.from % job->quads;
+    const size_t least = s->count > 4 ? 6 : 4, all = s->count < least ? least : s->count;
+    for (size_t p = 0; p < all; p++, to += s->piece.step) {
+        const size_t pixel = s->base + (p < s->count ? p : s->count - 1), place = lines->map ? 0 : morsel_place(lines, pixel);
+        uint16_t *y = to;
+        for (uint32_t line = first, at = from, left = s->piece.pairs / 2, now; left; left -= now, y += now * 4, line++, at = 0) {
+            const uint8_t *x = lines->map ? morsel_map_find(lines->map, line, pixel) : lines->line[line] + place;
+            now = job->quads - at < left ? job->quads - at : left;
+            widen(y, x + at * 4, now * (size_t)4);
         }
     }
 }
