@@ -14,10 +14,10 @@
 static const struct words_size {
     uint32_t bytes;
     uint16_t pairs, whole, blocks, pixels;
-} words_sizes[] = {{43008, 128, 160, 6, 48}, {28672, 128, 160, 4, 32}, {16384, 64, 80, 4, 24}, {9216, 48, 72, 2, 12}, {0, 24, 36, 1, 20}};
+} words_sizes[] = {{43008, 128, 160, 6, 50}, {28672, 128, 160, 4, 32}, {16384, 64, 80, 4, 24}, {9216, 48, 72, 2, 12}, {0, 24, 36, 1, 20}};
 
 #define STACK 5760u       /* bytes, where the room has no more */
-#define WORDS_MOST 12288u /* of inputs: with all else they stay in the nearest cache */
+#define WORDS_MOST 12544u /* of inputs: with all else they stay in the nearest cache */
 
 struct work {
     const struct words_size *size;
