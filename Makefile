@@ -174,10 +174,10 @@ float_flags = $(if $(filter tools/float/% tools/onnx/functions%,$(1)),$(if $(fil
 VECTOR_LOOPS := kernels/product.c kernels/depthwise.c kernels/requant.c kernels/unary.c kernels/softmax.c \
 	kernels/layer_norm.c kernels/float_matmul.c
 vector_flags = $(if $(filter $(VECTOR_LOOPS),$(1)),-ftree-vectorize)
-# The core decides and checks, and computes hardly anything: its loops over values stand in these files. Pictures at -O1 would be 4 % slower
-# with gcc 12, up to 30 % with clang 14. turn.c and conv_plan.c only find tiles; resize.c is for what has neither AVX2
+# The core decides and checks, and computes hardly anything: its loops over values stand in these files, those of pictures in
+# kernels/pixels.c. turn.c and conv_plan.c only find tiles; resize.c is for what has neither AVX2
 # nor NEON.
-CORE_LOOPS := core/picture_rows.c core/checksum.c core/check_values.c core/weights.c core/quantize.c
+CORE_LOOPS := core/checksum.c core/check_values.c core/weights.c core/quantize.c
 SMALL_FILES := core/% %/table.c kernels/turn.c kernels/resize.c x86/conv_plan.c x86/conv_product.c x86/fc_rows.c
 # Kernels whose loops are all intrinsics and that take as long at -Os, measured, and some that are a small part of any run.
 # At -Os gcc puts no vzeroupper in: what leaves such a file calls _mm256_zeroupper(), as SSE code waits for upper halves.

@@ -12,9 +12,9 @@
  * Nothing is turned in memory: rows are made as they lie in the frame, and put where they belong. What is across and what is down is so
  * for the picture as it is turned: of a frame that lies on its side the passes change places. Weights are the same from both ends.
  *
- * Scratch, with C = 1 where rule or frame are gray and 3 otherwise, W = the region's width, V = the columns inside the crop,
- * taps(axis) = 0 where the size does not change, else min(in, ceil(2 * max(in, out) / out)), or with the filters LINEAR and NEAREST
- * min(in, 2) and 1; x and y are the frame's:
+ * Scratch, with C = 1 where rule or frame are gray, 3 where a pixel has three bytes and 4 otherwise, W = the region's width, V = the
+ * columns inside the crop, taps(axis) = 0 where the size does not change, else min(in, ceil(2 * max(in, out) / out)), or with the
+ * filters LINEAR and NEAREST min(in, 2) and 1; x and y are the frame's:
  *
  *     3                                           so that it may start anywhere
  *     4 * V * (2 + taps(x) up to a multiple of 4) where taps(x) > 0: the columns, with start, count and weights of each
@@ -147,8 +147,8 @@ static bool plan_frame(struct morsel_picture_plan *plan, const struct morsel_blo
     plan->mirror_y = plan->transposed ? mirror_across : mirror_down;
     bool both = across->taps && down->taps, tall = out_height < height && (int64_t)height - out_height > 2 * ((int64_t)width - out_width);
     plan->down_first = both && tall != plan->transposed;
-    plan->channels = rule->channels == MORSEL_CHANNELS_GRAY || frame->pixels == MORSEL_GRAY ? 1 : 3;
-    plan->plain = frame->pixels == MORSEL_GRAY || (plan->channels == 3 && frame->pixels <= MORSEL_BGR);
+    plan->channels = rule->channels == MORSEL_CHANNELS_GRAY || frame->pixels == MORSEL_GRAY ? 1 : frame->pixels <= MORSEL_BGR ? 3 : 4;
+    plan->plain = frame->pixels == MORSEL_GRAY || (plan->channels > 1 && frame->pixels < MORSEL_NV12);
     return plan_scratch(plan);
 }
 

@@ -38,7 +38,7 @@ struct morsel_axis {
 struct morsel_picture_plan {
     struct morsel_axis x, y;
     uint32_t groups;   /* of four taps of x */
-    uint32_t channels; /* of the rows in between: 1 where rule or frame are gray */
+    uint32_t channels; /* of the rows in between: 1 where rule or frame are gray, else 3, or 4 with what is not looked at */
     bool down_first;
     bool plain;              /* rows between are made of pixels as they lie in the frame */
     bool transposed;         /* columns of the frame are rows of the result */

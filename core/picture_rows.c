@@ -11,9 +11,8 @@
 
 #include <string.h>
 
-#define CHUNK (MORSEL_ROOMY_STACK ? 192u : 36u) /* bytes of a row that are summed at once, on the stack: whole pixels */
-#define COLOR_BITS 13
-#define YUV_PIXELS (MORSEL_ROOMY_STACK ? 32u : 8u) /* on the stack, too */
+#define CHUNK (MORSEL_ROOMY_STACK ? 384u : 36u) /* bytes of a row that are summed at once, on the stack: whole pixels */
+#define MADE (MORSEL_ROOMY_STACK ? 4u : 1u)     /* rows of such that are made at once, on the stack, too */
 
 struct job {
     const struct morsel_picture_plan *plan;
@@ -30,116 +29,72 @@ struct job {
 
 /* --- Pixels of the frame -------------------------------------------------------------------------------------------- */
 
-/* In units of 2^-13: what Y, V and U add to red, green, blue. Sums stay below 2^23. Each is off by half a unit at most: by the largest
- * Y, U and V the sum is within 0.03 of real numbers, and the pixel, rounded, within 0.53. */
-struct color {
-    int16_t black, y, red_v, green_v, green_u, blue_u;
-};
-static const struct color colors[] = {
-    [MORSEL_BT601] = {16, 9539, 13075, -6660, -3209, 16525},
-    [MORSEL_BT601_FULL] = {0, 8192, 11485, -5850, -2819, 14516},
-    [MORSEL_BT709] = {16, 9539, 14686, -4366, -1747, 17305},
-    [MORSEL_BT709_FULL] = {0, 8192, 12901, -3835, -1535, 15201},
+/* In units of 2^-13. Each is off by half a unit at most: by the largest Y, U and V the sum is within 0.03 of real numbers, and the pixel,
+ * rounded, within 0.53. */
+#define COLOR_REST(black, y, u, v) (-(black) * (y)-128 * ((u) + (v)) + (1 << (MORSEL_COLOR_BITS - 1)))
+#define COLOR(black, y, red_v, green_u, green_v, blue_u) \
+    { \
+        y, 0, {{0, red_v}, {green_u, green_v}, {blue_u, 0}}, { \
+            COLOR_REST(black, y, 0, red_v), COLOR_REST(black, y, green_u, green_v), COLOR_REST(black, y, blue_u, 0) \
+        } \
+    }
+static const struct morsel_color colors[] = {
+    [MORSEL_BT601] = COLOR(16, 9539, 13075, -3209, -6660, 16525),
+    [MORSEL_BT601_FULL] = COLOR(0, 8192, 11485, -2819, -5850, 14516),
+    [MORSEL_BT709] = COLOR(16, 9539, 14686, -1747, -4366, 17305),
+    [MORSEL_BT709_FULL] = COLOR(0, 8192, 12901, -1535, -3835, 15201),
 };
 
 static uint8_t luma(uint32_t red, uint32_t green, uint32_t blue) {
     return (uint8_t)((red * 19595u + green * 38470u + blue * 7471u + 32768u) >> 16);
 }
 
-/* Cut at 0 and at 255 without a branch: sums are below 2^23, so that a shift leaves the sign alone. */
-static inline uint32_t to_color(int32_t sum) {
-    int32_t value = (sum + (1 << (COLOR_BITS - 1))) >> COLOR_BITS;
-    value &= ~(value >> 16);
-    return (uint32_t)(value | (255 - value) >> 16) & 255;
-}
-
-/* Where a row's luminance and chroma begin. */
-struct yuv_row {
-    const uint8_t *y, *u, *v;
-    size_t step; /* from one chroma to the next */
-};
-
-static struct yuv_row yuv_row_at(const struct morsel_source *s, uint32_t y) {
+/* Where a row's luminance and chroma begin, those of the first pixel's 2 x 2. */
+static void find_yuv(struct morsel_colors_args *a, const struct morsel_source *s, uint32_t y) {
     size_t row = (y + s->odd_y) / 2;
     const uint8_t *first = s->planes[1] + row * s->strides[1];
-    struct yuv_row at = {s->planes[0] + y * s->strides[0], first, first + 1, 2};
-    if (s->pixels == MORSEL_NV21) at.u = first + 1, at.v = first;
-    if (s->pixels == MORSEL_I420) at.v = s->planes[2] + row * s->strides[2], at.step = 1;
-    return at;
+    a->y = s->planes[0] + y * s->strides[0] - s->odd_x;
+    a->u = first + (s->pixels == MORSEL_NV21);
+    a->v = s->pixels == MORSEL_I420 ? s->planes[2] + row * s->strides[2] : first + (s->pixels == MORSEL_NV12);
+    a->step = s->pixels == MORSEL_I420 ? 1 : 2;
+    a->color = &colors[s->colors];
 }
 
-/* Pixels side by side: what compilers make vectors of. The one in front may be the second of two that share chroma. */
-struct yuv_pixels {
-    int16_t y[YUV_PIXELS], u[YUV_PIXELS + 2], v[YUV_PIXELS + 2];
-    uint32_t rgb[YUV_PIXELS]; /* red + 256 * green + 65536 * blue */
-};
-
-/* The first `pairs` chroma values, each for two pixels. */
-static void take_chroma(int16_t *to, const uint8_t *from, size_t step, uint32_t pairs) {
-    for (uint32_t k = 0; k < pairs; k++, from += step) to[2 * k] = to[2 * k + 1] = (int16_t)(*from - 128);
+static void make_gray(const uint8_t *pixel, size_t step, size_t red, uint32_t n, uint8_t *out) {
+    for (uint32_t i = 0; i < n; i++, pixel += step) out[i] = luma(pixel[red], pixel[1], pixel[2 - red]);
 }
 
-/* `second`: 1 where the first pixel is the second of two. */
-static void make_rgb(struct yuv_pixels *p, const struct color *c, uint32_t second) {
-    const int16_t *u = p->u + second, *v = p->v + second;
-    const int32_t black = c->black * c->y;
-    for (uint32_t i = 0; i < YUV_PIXELS; i++) {
-        int32_t bright = p->y[i] * c->y - black;
-        uint32_t red = to_color(bright + v[i] * c->red_v), blue = to_color(bright + u[i] * c->blue_u);
-        p->rgb[i] = red | to_color(bright + v[i] * c->green_v + u[i] * c->green_u) << 8 | blue << 16;
+/* Row y of a frame of Y and chroma, pixels x .. x + n - 1, in four bytes each or in gray. */
+static void take_yuv(const struct job *job, uint32_t y, uint32_t x, uint32_t n, uint8_t *out) {
+    struct morsel_colors_args args;
+    uint8_t made[CHUNK];
+    find_yuv(&args, job->source, y);
+    x += job->source->odd_x;
+    args.first = x;
+    args.out = out;
+    if (job->plan->channels == 4) {
+        job->kernels.colors(&args, x, x + n);
+        return;
     }
-}
-
-/* In RGB each pixel's fourth byte is written over by the next; what computes is little-endian. */
-static void put_rgb(const uint32_t *rgb, uint32_t n, uint32_t channels, uint8_t *out) {
-    for (uint32_t i = 0; channels == 1 && i < n; i++) out[i] = luma(rgb[i] & 255, rgb[i] >> 8 & 255, rgb[i] >> 16);
-    for (uint32_t i = 0; channels == 3 && i < n - 1; i++, out += 3) memcpy(out, rgb + i, 4);
-    if (channels == 3) memcpy(out, rgb + n - 1, 3);
-}
-
-/* Row y of a frame of Y and chroma, pixels x .. x + n - 1, in RGB or in gray. */
-static void take_yuv(const struct morsel_source *s, uint32_t y, uint32_t x, uint32_t n, uint32_t channels, uint8_t *out) {
-    struct yuv_row row = yuv_row_at(s, y);
-    struct yuv_pixels p = {.y = {0}};
-    for (uint32_t end = x + n, some; x < end; x += some) {
-        uint32_t second = (x + s->odd_x) % 2;
-        size_t at = (x + s->odd_x) / 2 * row.step;
-        some = end - x < YUV_PIXELS ? end - x : YUV_PIXELS;
-        for (uint32_t i = 0; i < some; i++) p.y[i] = row.y[x + i];
-        take_chroma(p.u, row.u + at, row.step, (second + some + 1) / 2);
-        take_chroma(p.v, row.v + at, row.step, (second + some + 1) / 2);
-        make_rgb(&p, &colors[s->colors], second);
-        put_rgb(p.rgb, some, channels, out);
-        out += some * channels;
-    }
-}
-
-/* Three bytes of each of n pixels of four. The fourth is written over by the next pixel. */
-static void drop_fourth(uint8_t *out, const uint8_t *pixel, uint32_t n) {
-    for (; n > 1; n--, pixel += 4, out += 3) memcpy(out, pixel, 4);
-    if (n) memcpy(out, pixel, 3);
-}
-
-/* `pixel` has red, green, blue in the frame's order, and perhaps alpha; they stay in that order. */
-static void take_packed(const struct morsel_source *s, uint32_t y, uint32_t x, uint32_t n, uint32_t channels, uint8_t *out) {
-    size_t step = s->pixels == MORSEL_RGBA || s->pixels == MORSEL_BGRA ? 4 : 3,
-           red = s->pixels == MORSEL_BGR || s->pixels == MORSEL_BGRA ? 2 : 0;
-    const uint8_t *pixel = s->planes[0] + y * s->strides[0] + step * x;
-    if (channels == 1) {
-        for (uint32_t i = 0; i < n; i++, pixel += step) out[i] = luma(pixel[red], pixel[1], pixel[2 - red]);
-    } else if (step == 4) {
-        drop_fourth(out, pixel, n);
-    } else {
-        memcpy(out, pixel, 3 * (size_t)n);
+    args.out = made;
+    for (uint32_t some; n; n -= some, args.first += some, out += some) {
+        some = n < CHUNK / 4 ? n : CHUNK / 4;
+        job->kernels.colors(&args, args.first, args.first + some);
+        make_gray(made, 4, 0, some, out);
     }
 }
 
 /* Row y, pixels x .. x + n - 1: where they lie, or `room` for n of them, in which they are made. */
 static const uint8_t *take_pixels(const struct job *job, uint32_t y, uint32_t x, uint32_t n, uint8_t *room) {
     const struct morsel_source *s = job->source;
-    if (job->plan->plain) return s->planes[0] + y * s->strides[0] + (size_t)x * job->plan->channels;
-    if (s->pixels >= MORSEL_NV12) take_yuv(s, y, x, n, job->plan->channels, room);
-    else take_packed(s, y, x, n, job->plan->channels, room);
+    size_t step = s->pixels == MORSEL_GRAY ? 1 : s->pixels <= MORSEL_BGR ? 3 : 4;
+    if (s->pixels >= MORSEL_NV12) {
+        take_yuv(job, y, x, n, room);
+        return room;
+    }
+    const uint8_t *pixels = s->planes[0] + y * s->strides[0] + step * x;
+    if (job->plan->plain) return pixels;
+    make_gray(pixels, step, s->pixels == MORSEL_BGR || s->pixels == MORSEL_BGRA ? 2 : 0, n, room);
     return room;
 }
 
@@ -224,7 +179,7 @@ static void resize_across(const struct job *job, const uint8_t *line, uint8_t *r
     job->kernels.across(&args, 0, job->plan->x.visible);
 }
 
-/* The source pixels that the columns inside the crop depend on. */
+/* The source pixels that the columns inside the crop depend on, and what shares chroma with them. */
 static void needed_columns(const struct job *job, uint32_t *first, uint32_t *end) {
     const struct morsel_axis *x = &job->plan->x;
     *first = x->first;
@@ -233,6 +188,8 @@ static void needed_columns(const struct job *job, uint32_t *first, uint32_t *end
     const uint32_t *last = column_at(job, x->visible - 1);
     *first = job->columns[0];
     *end = last[0] + last[1];
+    if (*first) *first -= (*first + job->source->odd_x) % 2;
+    if (*end < x->in) *end += (*end + job->source->odd_x) % 2;
 }
 
 /* Source row y, the columns inside the crop, resized across. */
@@ -257,16 +214,19 @@ static void add_rows(const struct job *job, const uint8_t *rows, size_t stride, 
     job->kernels.blend(&args, 0, n);
 }
 
-/* The rows of a window as they lie in the frame; made one by one where they are not its pixels. */
+/* The rows of a window as they lie in the frame; made, some at a time, where they are not its pixels. */
 static void blend_frame(const struct job *job, uint32_t count, uint32_t first, uint32_t pixels, int32_t *sums, uint8_t *out) {
-    uint32_t n = pixels * job->plan->channels, last = count - 1;
-    uint8_t made[CHUNK];
+    uint32_t n = pixels * job->plan->channels;
+    uint8_t made[MADE * CHUNK];
     if (job->plan->plain) {
         add_rows(job, take_pixels(job, job->top, first, pixels, made), job->source->strides[0], 0, count, sums, out, n);
         return;
     }
-    for (uint32_t k = 0; k < count; k++)
-        add_rows(job, take_pixels(job, job->top + k, first, pixels, made), 0, k, 1, sums, k == last ? out : NULL, n);
+    for (uint32_t k = 0, some; k < count; k += some) {
+        some = count - k < MADE ? count - k : MADE;
+        for (uint32_t r = 0; r < some; r++) take_pixels(job, job->top + k + r, first, pixels, made + (size_t)r * CHUNK);
+        add_rows(job, made, CHUNK, k, some, sums, k + some == count ? out : NULL, n);
+    }
 }
 
 /* Those in the ring lie in two runs at most. */
@@ -332,8 +292,11 @@ static void put_row(const struct morsel_sink *sink, const struct morsel_picture_
         ptrdiff_t at = (ptrdiff_t)sink->first + (ptrdiff_t)y * sink->step_y + (ptrdiff_t)c * sink->step_c;
         uint32_t i = 0;
         for (; i < begin; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
-        if (sink->element == 1)
-            for (; i < end; i++, at += step, source += plan->channels) sink->data[at] = sink->table[c][*source];
+        if (sink->element == 1) {
+            morsel_put_bytes(sink->data + at, step, source, plan->channels, end - begin, sink->table[c]);
+            at += (ptrdiff_t)(end - begin) * step;
+            i = end;
+        }
         for (; i < end; i++, at += step, source += plan->channels) put_pixel(sink, at, c, *source);
         for (; i < x->size; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
     }
@@ -341,7 +304,8 @@ static void put_row(const struct morsel_sink *sink, const struct morsel_picture_
 
 static void start_job(struct job *job, const struct morsel_picture_plan *plan, const struct morsel_source *source, void *scratch) {
     size_t gap = (4 - ((uintptr_t)scratch & 3)) & 3;
-    if (plan->x.taps || plan->y.taps) morsel_pixels_choose(&job->kernels, morsel_cpu_features()); /* 25 us in virtual machines */
+    if (plan->x.taps || plan->y.taps || !plan->plain)
+        morsel_pixels_choose(&job->kernels, morsel_cpu_features()); /* 25 us in virtual machines */
     job->plan = plan;
     job->source = source;
     job->columns = (uint32_t *)(void *)((uint8_t *)scratch + gap);

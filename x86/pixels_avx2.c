@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels weighed across and down: products of 16 bits by the upper and the lower bits of the weights, two a lane, or of 32 bits. */
+/*
+ * Pixels weighed across and down: products of 16 bits by the upper and the lower bits of the weights, two a lane, or of 32 bits.
+ * And pixels made of luminance and chroma.
+ */
 #include "../kernels/pixels.h"
 
 #include "x86.h"
@@ -7,20 +10,31 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* Four pixels of three channels at once: red, green and blue of the first two in the lower half, of the others in the upper one. */
-static __m128i column_of_three(const uint32_t *column, const uint8_t *line) {
-    const __m256i spread = _mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1, /* the next two pixels: */
-                                            6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
-    const __m256i upper = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1), lower = _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3);
-    const uint8_t *pixel = line + (size_t)3 * column[0];
-    const uint32_t *weights = column + 2, *end = weights + column[1];
+/* Red, green and blue of two pixels of three bytes or four in the lower half, of the next two in the upper one. */
+static const uint8_t spread[2][32] = {{0, 255, 3, 255, 1, 255, 4,  255, 2, 255, 5,  255, 255, 255, 255, 255, /* the next two: */
+                                       6, 255, 9, 255, 7, 255, 10, 255, 8, 255, 11, 255, 255, 255, 255, 255},
+                                      {0, 255, 4,  255, 1, 255, 5,  255, 2,  255, 6,  255, 255, 255, 255, 255, /* the next two: */
+                                       8, 255, 12, 255, 9, 255, 13, 255, 10, 255, 14, 255, 255, 255, 255, 255}};
+
+/* The upper bits of two weights in the lower half, of the next two in the upper one; and the lower bits. */
+static const uint8_t weigh[2][32] = {{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7},
+                                     {8,  9,  10, 11, 8,  9,  10, 11, 8,  9,  10, 11, 8,  9,  10, 11, /* the next two: */
+                                      12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15}};
+
+/* Four pixels at once: sums of the halves are the column's. */
+MORSEL_INLINE __m128i column_of_three(const uint32_t *column, const uint8_t *pixel, uint32_t step, __m256i places) {
+    const __m256i upper = _mm256_loadu_si256((const void *)weigh[0]), lower = _mm256_loadu_si256((const void *)weigh[1]);
+    int32_t left = (int32_t)column[1];
     __m256i high = _mm256_setzero_si256(), low = high;
-    for (; weights < end; weights += 4, pixel += 12) {
-        __m256i pixels = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)pixel)), spread);
-        __m256i four = _mm256_castsi128_si256(_mm_loadu_si128((const void *)weights));
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(pixels, _mm256_permutevar8x32_epi32(four, upper)));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(pixels, _mm256_permutevar8x32_epi32(four, lower)));
-    }
+    do {
+        __m256i pixels = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)pixel)), places);
+        __m256i four = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(column + 2)));
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(pixels, _mm256_shuffle_epi8(four, upper)));
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(pixels, _mm256_shuffle_epi8(four, lower)));
+        column += 4;
+        pixel += step;
+        left -= 4;
+    } while (left > 0);
     low = _mm256_add_epi32(low, _mm256_slli_epi32(high, 8));
     return _mm_add_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
 }
@@ -47,16 +61,19 @@ static uint32_t to_pixel(__m128i sums) {
     return (uint32_t)_mm_cvtsi128_si32(_mm_packus_epi16(sums, sums));
 }
 
-/* A fourth byte is written, and then over it by the next column. */
-void morsel_across_avx2(const struct morsel_across_args *a, uint32_t begin, uint32_t end) {
-    uint32_t safe = a->safe < end ? a->safe : end, i = begin, words = 2 + 4 * a->groups;
+/* Of three channels a fourth byte is written, and then over it by the next column. Where the loop begins late in a line of the cache it
+ * takes a tenth longer: the function begins where that never is so. */
+__attribute__((aligned(32))) void morsel_across_avx2(const struct morsel_across_args *a, uint32_t begin, uint32_t end) {
+    uint32_t safe = a->safe < end ? a->safe : end, i = begin, words = 2 + 4 * a->groups, channels = a->channels;
     const uint32_t *column = a->columns + (size_t)i * words;
-    if (a->channels == 1) {
-        for (; i < safe; i++, column += words) a->row[i] = (uint8_t)to_pixel(column_of_one(column, a->line));
+    uint8_t *row = a->row + (size_t)channels * i;
+    if (channels == 1) {
+        for (; i < safe; i++, column += words) *row++ = (uint8_t)to_pixel(column_of_one(column, a->line));
     } else {
-        for (; i < safe && i + 1 < end; i++, column += words) {
-            uint32_t pixel = to_pixel(column_of_three(column, a->line));
-            memcpy(a->row + (size_t)3 * i, &pixel, sizeof pixel);
+        const __m256i places = _mm256_loadu_si256((const void *)spread[channels - 3]);
+        for (; i < safe && i + 1 < end; i++, column += words, row += channels) {
+            uint32_t pixel = to_pixel(column_of_three(column, a->line + channels * column[0], 4 * channels, places));
+            memcpy(row, &pixel, sizeof pixel);
         }
     }
     _mm256_zeroupper();
@@ -95,4 +112,65 @@ void morsel_blend_avx2(const struct morsel_blend_args *a, uint32_t begin, uint32
     for (; end - i >= 32; i += 32) blend_block(a, i);
     _mm256_zeroupper();
     if (i < end) morsel_blend_c(a, i, end);
+}
+
+/* U and V of sixteen pairs of pixels, in turns. */
+MORSEL_INLINE __m256i take_chroma(const uint8_t *u, const uint8_t *v, size_t step) {
+    if (step == 1) {
+        __m128i first = _mm_loadu_si128((const void *)u), second = _mm_loadu_si128((const void *)v);
+        return _mm256_setr_m128i(_mm_unpacklo_epi8(first, second), _mm_unpackhi_epi8(first, second));
+    }
+    if (u < v) return _mm256_loadu_si256((const void *)u);
+    __m256i turned = _mm256_loadu_si256((const void *)v);
+    return _mm256_or_si256(_mm256_slli_epi16(turned, 8), _mm256_srli_epi16(turned, 8));
+}
+
+/* Sixteen sums of pixels, by the pairs' chroma and Y of the first and of the second of each: in turns. */
+MORSEL_INLINE __m256i color_of(__m256i pairs, const __m256i *y, __m256i chroma, __m256i rest) {
+    pairs = _mm256_add_epi32(_mm256_madd_epi16(pairs, chroma), rest);
+    __m256i first = _mm256_srai_epi32(_mm256_add_epi32(pairs, y[0]), MORSEL_COLOR_BITS);
+    __m256i second = _mm256_slli_epi32(_mm256_add_epi32(pairs, y[1]), 16 - MORSEL_COLOR_BITS);
+    return _mm256_blend_epi16(first, second, 0xaa);
+}
+
+/* Thirty-two pixels. Halves of vectors have sixteen pixels each. */
+MORSEL_INLINE void colors_block(const struct morsel_colors_args *a, const uint8_t *luma, __m256i chroma, uint8_t *out) {
+    const __m256i none = _mm256_setzero_si256(), first = _mm256_set1_epi32(a->color->y), second = _mm256_slli_epi32(first, 16);
+    __m256i y = _mm256_loadu_si256((const void *)luma), front = _mm256_unpacklo_epi8(y, none), back = _mm256_unpackhi_epi8(y, none);
+    __m256i bright[4] = {_mm256_madd_epi16(front, first), _mm256_madd_epi16(front, second), _mm256_madd_epi16(back, first),
+                         _mm256_madd_epi16(back, second)};
+    __m256i color[3];
+    front = _mm256_unpacklo_epi8(chroma, none);
+    back = _mm256_unpackhi_epi8(chroma, none);
+    for (int c = 0; c < 3; c++) {
+        int32_t both;
+        memcpy(&both, a->color->chroma[c], sizeof both);
+        __m256i weights = _mm256_set1_epi32(both), rest = _mm256_set1_epi32(a->color->rest[c]);
+        color[c] = _mm256_packus_epi16(color_of(front, bright, weights, rest), color_of(back, bright + 2, weights, rest));
+    }
+    __m256i rg[2] = {_mm256_unpacklo_epi8(color[0], color[1]), _mm256_unpackhi_epi8(color[0], color[1])};
+    __m256i b[2] = {_mm256_unpacklo_epi8(color[2], none), _mm256_unpackhi_epi8(color[2], none)};
+    MORSEL_UNROLL
+    for (int k = 0; k < 2; k++) {
+        __m256i four = _mm256_unpacklo_epi16(rg[k], b[k]), next = _mm256_unpackhi_epi16(rg[k], b[k]);
+        _mm256_storeu_si256((void *)(out + 32 * k), _mm256_permute2x128_si256(four, next, 0x20));
+        _mm256_storeu_si256((void *)(out + 64 + 32 * k), _mm256_permute2x128_si256(four, next, 0x31));
+    }
+}
+
+/* The last thirty-two may be some of those before them again. */
+void morsel_colors_avx2(const struct morsel_colors_args *a, uint32_t begin, uint32_t end) {
+    uint32_t i = begin + begin % 2, last = (end - 32) & ~1u;
+    if (end - begin < 33) {
+        morsel_colors_c(a, begin, end);
+        return;
+    }
+    if (begin < i) morsel_colors_c(a, begin, i);
+    for (;; i = i + 32 < last ? i + 32 : last) {
+        size_t at = i / 2 * a->step;
+        colors_block(a, a->y + i, take_chroma(a->u + at, a->v + at, a->step), a->out + (size_t)4 * (i - a->first));
+        if (i == last) break;
+    }
+    _mm256_zeroupper();
+    if (end % 2) morsel_colors_c(a, end - 1, end);
 }

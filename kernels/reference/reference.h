@@ -40,6 +40,7 @@ morsel_non_max_suppression_fn morsel_non_max_suppression_reference;
 
 morsel_across_fn morsel_across_reference;
 morsel_blend_fn morsel_blend_reference;
+morsel_colors_fn morsel_colors_reference;
 
 /* All of them, as tables of kernels. */
 extern const struct morsel_kernels morsel_kernels_reference;

@@ -32,4 +32,6 @@ const struct morsel_kernels morsel_kernels_reference = {
     .strided_pixels = 1,
 };
 
-const struct morsel_pixel_kernels morsel_pixels_reference = {.across = morsel_across_reference, .blend = morsel_blend_reference};
+const struct morsel_pixel_kernels morsel_pixels_reference = {.across = morsel_across_reference,
+                                                             .blend = morsel_blend_reference,
+                                                             .colors = morsel_colors_reference};

@@ -58,6 +58,8 @@ struct trial {
     struct morsel_copy_args copy;
     struct morsel_across_args across;
     struct morsel_blend_args blend;
+    struct morsel_colors_args colors;
+    struct morsel_color color;
     const int32_t *sums; /* of a blend, before it */
     uint32_t units;
     size_t y_bytes, y_align;
@@ -92,7 +94,7 @@ struct family {
 extern const struct family family_conv, family_depthwise, family_fc, family_matmul, family_qadd, family_qmul, family_binary, family_unary,
     family_lut, family_mean, family_softmax, family_layer_norm, family_float_matmul, family_resize, family_copy, family_gather,
     family_lookup, family_cast, family_average_pool, family_max_pool, family_float_conv, family_range, family_factors, family_quantize,
-    family_grid_sample, family_non_max_suppression, family_across, family_blend;
+    family_grid_sample, family_non_max_suppression, family_across, family_blend, family_colors;
 
 /* An input's memory, `bytes` long, in the next slot. */
 void *trial_room(struct trial *t, size_t bytes, size_t align);

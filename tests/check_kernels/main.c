@@ -23,6 +23,7 @@ static const struct family *const families[] = {
     &family_gather,       &family_lookup,    &family_float_matmul, &family_resize,
     &family_cast,         &family_range,     &family_factors,      &family_quantize,
     &family_across,       &family_blend,     &family_grid_sample,  &family_non_max_suppression,
+    &family_colors,
 };
 _Static_assert(sizeof families / sizeof *families ==
                    (offsetof(struct morsel_kernels, refusals) + sizeof(struct morsel_pixel_kernels)) / sizeof(any_fn *),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Families of pictures: pixels weighed across a row, rows weighed down. */
+/* Families of pictures: pixels weighed across a row, rows weighed down, pixels made of luminance and chroma. */
 #include "check.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static void make_across(struct trial *t) {
     uint32_t width = t->bench ? 4000 : chance_size(c, 90), taps = t->bench ? 27 : 1 + chance_below(c, width < TAPS ? width : TAPS),
              first = 0;
     t->units = t->bench ? 224 : chance_size(c, 40);
-    a->channels = t->bench ? 3 - 2 * t->number : chance_one_in(c, 3) ? 1 : 3;
+    a->channels = (uint32_t[]){3, 1, 4}[t->bench ? t->number : chance_below(c, 3)];
     a->groups = (taps + 3) / 4;
     a->safe = t->units;
     trial_say(t, "%u of %u pixels of %u, %u taps", (unsigned)t->units, (unsigned)width, (unsigned)a->channels, (unsigned)taps);
@@ -102,5 +102,48 @@ static void call_blend(const struct trial *t, any_fn *fn, uint32_t begin, uint32
     ((morsel_blend_fn *)fn)(&args, begin, end);
 }
 
-const struct family family_across = {"across", offsetof(struct tables, pixels.across), 2, make_across, call_across};
+/* Sums stay within 2^23 by any Y, U and V. U adds nothing to red, V nothing to blue. */
+static void make_color(struct trial *t, struct morsel_color *color) {
+    struct chance *c = &t->chance;
+    memset(color, 0, sizeof *color);
+    color->y = (int16_t)chance_below(c, 9600);
+    for (int k = 0; k < 3; k++) {
+        int32_t u = k ? chance_range(c, -9000, 9000) : 0, v = k < 2 ? chance_range(c, -9000, 9000) : 0;
+        color->chroma[k][0] = (int16_t)u;
+        color->chroma[k][1] = (int16_t)v;
+        color->rest[k] = -128 * (u + v) - 16 * (int32_t)chance_below(c, 9600) + (1 << (MORSEL_COLOR_BITS - 1));
+    }
+}
+
+/* Planes end with the last pixel and its chroma, and U and V lie as NV12, NV21 and I420 have them. */
+static void make_colors(struct trial *t) {
+    struct morsel_colors_args *a = &t->colors;
+    struct chance *c = &t->chance;
+    uint32_t way = t->bench ? 0 : chance_below(c, 3), first = t->bench ? 0 : chance_below(c, 2);
+    t->units = t->bench ? 1920 : chance_size(c, 200);
+    uint32_t pairs = (first + t->units + 1) / 2;
+    trial_say(t, "%u pixels from %u on, %s", (unsigned)t->units, (unsigned)first, (const char *[]){"NV12", "NV21", "I420"}[way]);
+    uint8_t *y = trial_room(t, first + t->units, 1), *uv = trial_room(t, way == 2 ? pairs : 2 * pairs, 1), *v = trial_room(t, pairs, 1);
+    make_pixels(t, y, first + t->units);
+    make_pixels(t, uv, way == 2 ? pairs : 2 * pairs);
+    make_pixels(t, v, pairs);
+    make_color(t, &t->color);
+    a->y = y;
+    a->u = uv + (way == 1);
+    a->v = way == 2 ? v : uv + (way == 0);
+    a->step = way == 2 ? 1 : 2;
+    a->color = &t->color;
+    a->first = first;
+    t->y = (void **)(void *)&a->out;
+    t->y_align = 1;
+    t->y_bytes = (size_t)4 * t->units;
+    t->macs = (uint64_t)7 * t->units;
+}
+
+static void call_colors(const struct trial *t, any_fn *fn, uint32_t begin, uint32_t end) {
+    ((morsel_colors_fn *)fn)(&t->colors, t->colors.first + begin, t->colors.first + end);
+}
+
+const struct family family_across = {"across", offsetof(struct tables, pixels.across), 3, make_across, call_across};
 const struct family family_blend = {"blend", offsetof(struct tables, pixels.blend), 1, make_blend, call_blend};
+const struct family family_colors = {"colors", offsetof(struct tables, pixels.colors), 1, make_colors, call_colors};

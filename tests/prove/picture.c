@@ -224,22 +224,26 @@ void prove_picture_luma(uint8_t red, uint8_t green, uint8_t blue) {
     prove_assert(luma(red, green, blue) == sum / 65536);
 }
 
-/* The sums of every matrix stay within 2^23, and what is made of them is a byte. */
+/* The sums of every matrix stay within 2^23, whose rest is what Y, U and V less black and the middle would leave, and half a unit. What is
+ * made of them is a byte. */
 void prove_picture_colors(uint8_t y, uint8_t u, uint8_t v) {
     for (int which = 0; which <= MORSEL_BT709_FULL; which++) {
-        const struct color *c = &colors[which];
-        int32_t bright = (y - c->black) * c->y, blue = u - 128, red = v - 128;
-        wide sums[3] = {(wide)bright + c->red_v * red, (wide)bright + c->green_v * red + c->green_u * blue,
-                        (wide)bright + c->blue_u * blue};
-        for (int k = 0; k < 3; k++) prove_assert(sums[k] > -(1 << 23) & sums[k] < 1 << 23);
+        const struct morsel_color *c = &colors[which];
+        int32_t black = which % 2 ? 0 : 16;
+        prove_assert(c->chroma[0][0] == 0 & c->chroma[2][1] == 0);
+        for (int k = 0; k < 3; k++) {
+            wide sum = (wide)y * c->y + (wide)u * c->chroma[k][0] + (wide)v * c->chroma[k][1] + c->rest[k];
+            wide from = (wide)(y - black) * c->y + (wide)(u - 128) * c->chroma[k][0] + (wide)(v - 128) * c->chroma[k][1];
+            prove_assert(sum > -(1 << 23) & sum < 1 << 23 & sum == from + 4096);
+        }
     }
 }
 
 void prove_picture_color(int32_t sum) {
     prove_bits();
     prove_assume(sum > -(1 << 23) & sum < 1 << 23);
-    int32_t nearest = (sum + 4096) >> 13;
-    prove_assert((int32_t)to_color(sum) == (nearest < 0 ? 0 : nearest > 255 ? 255 : nearest));
+    int32_t whole = sum >> 13;
+    prove_assert((int32_t)to_color(sum) == (whole < 0 ? 0 : whole > 255 ? 255 : whole));
 }
 
 /* Each row of a plane lies in its bytes. */

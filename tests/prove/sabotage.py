@@ -60,8 +60,8 @@ LIST = [
     ("core/picture.c", "whole += rest > d - rest ||", "whole += rest >= d - rest ||", "picture_share"),
     ("core/picture.c", "a->pad = a->size - a->pad - a->visible;", "a->pad = a->size - a->pad;", "picture_mirrored"),
     ("core/picture.c", "sink->first += (size_t)(sink->step_y", "sink->first = (size_t)(sink->step_y", "picture_turned"),
-    ("core/picture_rows.c", "(255 - value) >> 16", "(256 - value) >> 16", "picture_color"),
-    ("core/picture_rows.c", "{0, 8192, 12901, -3835,", "{0, 32767, 12901, -3835,", "picture_colors"),
+    ("kernels/pixels.c", "(255 - value) >> 16", "(256 - value) >> 16", "picture_color"),
+    ("core/picture_rows.c", "COLOR(0, 8192, 12901,", "COLOR(0, 32767, 12901,", "picture_colors"),
     ("core/picture_rows.c", "blue * 7471u", "blue * 7472u", "picture_luma"),
 ]
 

@@ -67,7 +67,7 @@ RULES = [
     (r"morsel_mean_lines", r"sum_line_of_bytes|morsel_sum_bytes\w*|sum_line\w*"),
     (r"morsel_multiply|multiply_lines|find_factors", r"kernels/conv\.c:(take_windows|store)|kernels/matmul\.c:((fc|matmul)_(lines|store)|matmul_columns)"),
     (r"morsel_softmax_bytes|finish_line", r"eight_divide|divide_some"),
-    (r"core/picture_rows\.c:\w+|morsel_picture_rows", r"morsel_(across|blend)_\w+"),
+    (r"core/picture_rows\.c:\w+|morsel_picture_rows", r"morsel_(across|blend|colors)_\w+"),
     (r"morsel_turn_run|turn_rows", r"turn_plain|morsel_turn_(tile|few)"),
     (r"x86/conv_plan\.c:run_zeros", r"newest x86/conv_\w+\.c:run_pixels"),
     (r"x86/conv_plan\.c:run_pixels", r"newest x86/conv_\w+\.c:run_pixels|x86/conv_plan\.c:run_zeros"),
