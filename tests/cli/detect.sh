@@ -150,7 +150,7 @@ check "points are told" 0 "^    blue +5\.[0-9]+  x +33\.0  y +57\.0$" run "$work
 verify "and how many" says "^spots.ppm +3 found"
 verify "a dot is where one is" test "$(tail -c +$((14 + 3 * (57 * 96 + 33))) "$work/points.ppm" | head -c 3 | od -An -tu1 | tr -s ' ')" = " 40 90 230"
 check "in JSON" 0 '"label": "blue", "index": 2, "p": 5\.[0-9]+, "x": 33, "y": 57\}' run "$work/points.morsel" $photo --json
-check "in a table" 0 "1 pictures" run "$work/points.morsel" $photo --csv "$work/points.csv"
+check "in a table" 0 ": 1 picture," run "$work/points.morsel" $photo --csv "$work/points.csv"
 verify "with a line for each" test "$(grep -cE '^(file,points,index,label,p,x,y,error|.*spots.ppm,3,[0-2],[a-z]+,-?[0-9.]+,[0-9.]+,[0-9.]+,)$' "$work/points.csv")" -eq 4
 
 # --- classes and vectors

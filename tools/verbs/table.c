@@ -301,8 +301,8 @@ static double rate_of(const struct table *table) {
 }
 
 void table_print(const struct table *table) {
-    message_print("%s: %zu pictures, %.1f pictures/s with %u thread%s\n", table->path, table->pictures->count, rate_of(table),
-                  table->worker_count, table->worker_count > 1 ? "s" : "");
+    message_print("%s: %zu picture%s, %.1f pictures/s with %u thread%s\n", table->path, table->pictures->count,
+                  table->pictures->count == 1 ? "" : "s", rate_of(table), table->worker_count, table->worker_count > 1 ? "s" : "");
 }
 
 void table_json(const struct table *table, FILE *file) {
