@@ -66,6 +66,14 @@ check "an output over the tokenizer" 2 "vocab.txt would be written over: it hold
 printf '{"tokenizer": "longer.txt", "max_length": 6, "pooling": "mean"}' >"$work/longer.json"
 check "a tokenizer longer than the table" 1 'longer.txt: it has 108 tokens, and the network a table of' convert tests/cli/tokens.onnx -o "$work/x.morsel" --dim sequence=8 --text "$work/longer.json"
 check "an edit to such a one" 1 'longer.txt: it has 108 tokens, and the network a table of' edit "$work/text.morsel" --text "$work/longer.json" -o "$work/x.morsel"
+$morsel edit "$work/text.morsel" --text "$work/text.json" --answer "" -o "$work/x.morsel" >"$work/out" 2>&1
+check "an edit takes the answer rule of a pooling out" 0 '"answer": null' inspect "$work/x.morsel" --json
+$morsel edit "$work/x.morsel" --text "$work/text.json" -o "$work/x.morsel" >"$work/out" 2>&1
+check "and puts it back" 0 'answer rule: embedding' inspect "$work/x.morsel"
+printf '{"tokenizer": "vocab.txt", "max_length": 6, "pooling": "none"}' >"$work/none.json"
+$morsel convert tests/cli/tokens.onnx -o "$work/tokens.morsel" --dim sequence=8 --text "$work/none.json" >"$work/out" 2>&1
+$morsel edit "$work/tokens.morsel" --text "$work/text.json" -o "$work/x.morsel" >"$work/out" 2>&1
+check "but not where the network has no pooling" 0 '"answer": null' inspect "$work/x.morsel" --json
 head -n 6 "$work/vocab.txt" >"$work/shorter.txt"
 printf '{"tokenizer": "shorter.txt", "max_length": 6}' >"$work/shorter.json"
 check "a rule without a pooling" 0 'without "pooling" the outputs stay' convert tests/cli/tokens.onnx -o "$work/x.morsel" --dim sequence=8 --text "$work/shorter.json"

@@ -4,6 +4,7 @@
 #include "tools/base/arena.h"
 #include "tools/base/message.h"
 #include "tools/network/network.h"
+#include "tools/optimize/sentence.h"
 #include "tools/verbs/host/conversion.h"
 #include "tools/verbs/host/conversion_rules.h"
 #include "tools/verbs/verbs.h"
@@ -134,6 +135,13 @@ static bool text_fits(struct edit *e, struct failure *failure) {
     return rules_text_inputs(&e->call, c, failure);
 }
 
+/* A rule's pooling brings the answer rule of a vector where the network has the pooling, and unless that rule is taken out. */
+static void keep_answer(struct edit *e) {
+    const struct net *net = e->c.net;
+    const bool pooled = net->output_count && !strcmp(net->outputs[0].name, SENTENCE_OUTPUT);
+    if (!e->call.answer && (e->without.answer || !pooled)) e->c.answer.record.kind = 0;
+}
+
 /* Labels and answer rule; where the blob's stays, labels are for its scores. */
 static bool labels_fit(struct edit *e, struct failure *failure) {
     struct conversion_call call = e->call;
@@ -172,9 +180,10 @@ static bool edit(struct edit *e, const char *input, struct failure *failure) {
     e->call.in_place = true;
     if (!conversion_check_files(&e->call, c, NULL, failure) || !open_blob(e, failure)) return false;
     take_out(e);
-    return rules_read(&e->call, c, failure) && conversion_sources_stay(&e->call, c, failure) && text_fits(e, failure) &&
-           labels_fit(e, failure) && dress(e, failure) && c->blob && conversion_finish(&e->call, c, failure) &&
-           file_write_all(files, conversion_files(&e->call, c, files), failure);
+    if (!rules_read(&e->call, c, failure)) return false;
+    keep_answer(e);
+    return conversion_sources_stay(&e->call, c, failure) && text_fits(e, failure) && labels_fit(e, failure) && dress(e, failure) &&
+           c->blob && conversion_finish(&e->call, c, failure) && file_write_all(files, conversion_files(&e->call, c, files), failure);
 }
 
 /* --- What came of it --- */
