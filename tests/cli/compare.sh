@@ -50,6 +50,9 @@ verify "of four samples" says 'over 4 samples'
 "$morsel" quantize $float --dynamic -o "$work/dynamic.morsel" >"$work/log" 2>&1
 # shellcheck disable=SC2086
 verify "rounding at run time" call_says '^ +[45][0-9]\.[0-9] .*Conv +stem$' 0 $float "$work/dynamic.morsel" $data
+"$morsel" quantize $float --dynamic --output-node relu -o "$work/one.morsel" >"$work/log" 2>&1
+# shellcheck disable=SC2086
+verify "of a single layer" call_says '^ +[45][0-9]\.[0-9] .*Conv +stem$' 0 $float "$work/one.morsel" --output-node relu $data
 encoder="tests/cli/encoder.onnx"
 "$morsel" quantize $encoder --dynamic --dim sequence=8 -o "$work/encoder.morsel" >"$work/log" 2>&1
 verify "sizes are those of the blob" call_says '^ +[45][0-9]\.[0-9] .*MatMul +MatMul_12$' 0 $encoder "$work/encoder.morsel"
