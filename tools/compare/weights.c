@@ -3,6 +3,7 @@
 #include "core/kind.h"
 #include "tools/compare/compare.h"
 #include "tools/optimize/pass.h"
+#include "tools/quant/equalize/outliers.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,8 +62,10 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
         l->outputs = l->y->dims[3] / l->p.groups;
     }
     l->each = kind == MORSEL_STEP_DEPTHWISE || (l->is_float && l->p.groups > 1 && l->inputs == 1 && l->outputs == 1);
+    const uint32_t parts = kind == MORSEL_STEP_FC && linear->in_channels + OUTLIERS_PARTS == l->inputs ? OUTLIERS_PARTS : 0;
     return linear->groups == l->p.groups && linear->window == l->p.window.kernel_h * l->p.window.kernel_w &&
-           linear->in_channels == (int64_t)l->inputs * l->p.groups && linear->out_channels == (int64_t)l->outputs * l->p.groups;
+           linear->in_channels == (int64_t)(l->inputs - parts) * l->p.groups &&
+           /* parts of outliers stand behind */ linear->out_channels == (int64_t)l->outputs * l->p.groups;
 }
 
 /* The index of output o's constants. */

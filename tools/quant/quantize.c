@@ -45,10 +45,33 @@ bool quantize_prepare(struct quantizer *q, struct failure *failure) {
     return q->executor != NULL;
 }
 
+static struct observer *observe_all(const struct quantizer *q, struct failure *failure) {
+    return over_observe(q->graph, q->executor, q->data, q->options.threads, NULL, failure);
+}
+
+/* The graph changes where it has outliers, and is observed anew then. */
+static bool split_outliers(struct quantizer *q, struct observer **observer, struct failure *failure) {
+    struct onnx_graph *given = edit_copy(q->graph);
+    q->outliers = outliers_split(q->graph, &q->options.scheme, *observer);
+    if (!q->outliers.count) {
+        onnx_free(given);
+        return true;
+    }
+    onnx_notice(q->report, "outliers: channels behind Gelu that are far larger than others are split into parts (%zu)", q->outliers.parts);
+    q->given = given;
+    executor_close(q->executor);
+    q->executor = executor_open(q->graph, failure);
+    observer_close(*observer);
+    *observer = NULL;
+    if (!q->executor || !(q->original_executor = executor_open(given, failure))) return false;
+    *observer = observe_all(q, failure);
+    return *observer != NULL;
+}
+
 bool quantize_equalize(struct quantizer *q, struct failure *failure) {
     if (q->options.keep_channels) return true;
-    struct observer *observer = over_observe(q->graph, q->executor, q->data, q->options.threads, NULL, failure);
-    if (!observer) return false;
+    struct observer *observer = observe_all(q, failure);
+    if (!observer || !split_outliers(q, &observer, failure)) return false;
     q->original = edit_copy(q->graph);
     q->equalized = equalize(q->graph, &q->options.scheme, observer);
     if (!q->equalized) {
@@ -58,7 +81,7 @@ bool quantize_equalize(struct quantizer *q, struct failure *failure) {
     observer_close(observer);
     executor_close(q->executor);
     q->executor = executor_open(q->graph, failure);
-    q->original_executor = executor_open(q->original, failure);
+    if (!q->original_executor) q->original_executor = executor_open(q->original, failure);
     return q->executor && q->original_executor;
 }
 
@@ -134,8 +157,9 @@ void quantize_close(struct quantizer *q) {
     executor_close(q->executor);
     executor_close(q->original_executor);
     onnx_free(q->original);
+    onnx_free(q->given);
     observer_close(q->observer);
     q->executor = q->original_executor = NULL;
-    q->original = NULL;
+    q->original = q->given = NULL;
     q->observer = NULL;
 }

@@ -3,7 +3,7 @@
  * From a float graph and typical inputs to a QDQ graph. The stages, in order; each may be called by itself:
  *
  *   quantize_prepare    the graph is optimized, and it is seen whether it can run in float
- *   quantize_equalize   cross-layer equalization, unless the options do not want it
+ *   quantize_equalize   outliers split and cross-layer equalization, unless the options do not want it
  *   quantize_observe    the graph runs over the data: what do values take on?
  *   quantize_choose     a scheme: what becomes bytes, by which scales; weights rounded
  *   quantize_refine     weights rounded adaptively, biases corrected, as far as the options want it
@@ -18,6 +18,7 @@
 #include "tools/samples/data/data.h"
 #include "tools/quant/calibrate/observe.h"
 #include "tools/quant/calibrate/range.h"
+#include "tools/quant/equalize/outliers.h"
 #include "tools/quant/insert/scheme.h"
 
 struct quantize_options {
@@ -36,9 +37,11 @@ struct quantizer {
     struct quantize_options options;
     struct onnx_report *report;
     struct executor *executor;
+    struct onnx_graph *given;    /* as it was before outliers were split; NULL: none were */
     struct onnx_graph *original; /* as it was before equalization; NULL: as it is */
     struct executor *original_executor;
     struct observer *observer;
+    struct outliers outliers;
     size_t equalized;      /* channels that got another scale, or were moved */
     struct scheme *scheme; /* in the graph's memory */
 };

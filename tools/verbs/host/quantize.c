@@ -95,6 +95,7 @@ static struct onnx_graph *graph_of_variant(void *context, const struct conversio
         mark_excluded(&q->options.scheme, *own);
         if (q->options.scheme.dynamic) graph_scale_products(*own);
         graph_optimize(*own, NULL);
+        outliers_repeat(*own, &q->outliers);
     }
     struct scheme *scheme = scheme_transfer(q->scheme, q->original ? q->original : q->graph, *own, failure);
     if (scheme) return insert(scheme);
