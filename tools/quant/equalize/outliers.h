@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Channels behind a Gelu that are far larger than all others take the steps of the bytes from them: in transformers a few do. Such a
- * channel becomes several, each of which goes up to `most` at most: the first as it was, the next with `most` off its bias, and so on, since Gelu
- * hands on what is large. Rows of the weights behind are repeated. So one scale fits them all, and no step of the network is new.
+ * Channels behind a Gelu that are far larger than all others take the steps of the bytes from them: in transformers a few do.
+ *
+ * Such a channel becomes several, each of which goes up to `most` at most: the first as it was, the next with `most` off its bias, and so
+ * on, since Gelu hands on what is large. Rows of the weights behind are repeated. So one scale fits them all, and no step is new.
  *
  * What it changes: where x is within 3 of a multiple of `most`, which is 3 at least, the sum is off by 0.2 at most. After Zhao et al.,
  * "Improving Neural Network Quantization without Retraining using Outlier Channel Splitting" (2019), who halve channels.
