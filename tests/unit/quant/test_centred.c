@@ -16,14 +16,8 @@ static void range_of(void *context, const struct onnx_value *value, float *low, 
 
 /* Queries and keys with ranges of their own: the zero points of both, and of what the keys are before they are turned. */
 static void check(float low, float high, bool signed_bytes, bool centred) {
-    struct building b = begin("1,6,8");
     float ends[] = {low, high};
-    constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
-    node(&b, "MatMul", "x w", "q", "");
-    node(&b, "MatMul", "x w", "k", "");
-    node(&b, "Transpose", "k", "t", "perm=0,2,1");
-    node(&b, "MatMul", "q t", "y", "");
-    struct onnx_graph *g = built(&b, 13);
+    struct onnx_graph *g = queries_and_keys(wave);
     struct scheme *s = place(g, &(struct scheme_options){.signed_bytes = signed_bytes});
     scheme_set_ranges(s, range_of, ends);
     const int32_t middle = scheme_least(&s->options) + 128;

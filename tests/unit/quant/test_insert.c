@@ -357,13 +357,7 @@ static int float_biases(const struct net *net) {
  * product in front of it. The bias is a number of steps of its sums. */
 static void products_are_quantized_behind_their_sum(void **state) {
     (void)state;
-    struct building b = begin("1,6,8");
-    constant(&b, "w", 2, (const int64_t[]){8, 8}, wave);
-    node(&b, "MatMul", "x w", "q", "");
-    node(&b, "MatMul", "x w", "k", "");
-    node(&b, "Transpose", "k", "t", "perm=0,2,1");
-    node(&b, "MatMul", "q t", "y", "");
-    struct onnx_graph *g = built(&b, 13);
+    struct onnx_graph *g = queries_and_keys(wave);
     struct scheme *s = place(g, &(struct scheme_options){0});
     range(s);
     for (size_t i = 0; i < s->layer_count; i++) s->layers[i].bias[1] = 0.25F;

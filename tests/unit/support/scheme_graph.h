@@ -47,6 +47,17 @@ static inline struct onnx_graph *built(struct building *b, int opset) {
     return g;
 }
 
+/* Queries and keys of one input, and the product of both. */
+static inline struct onnx_graph *queries_and_keys(float (*weights)(int i)) {
+    struct building b = begin("1,6,8");
+    constant(&b, "w", 2, (const int64_t[]){8, 8}, weights);
+    node(&b, "MatMul", "x w", "q", "");
+    node(&b, "MatMul", "x w", "k", "");
+    node(&b, "Transpose", "k", "t", "perm=0,2,1");
+    node(&b, "MatMul", "q t", "y", "");
+    return built(&b, 13);
+}
+
 static inline const struct scheme_value *of(const struct scheme *s, const char *name) {
     const struct onnx_value *value = onnx_find(s->graph, name);
     if (!value) fail_msg("there is no value '%s'", name);
