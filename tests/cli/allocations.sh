@@ -67,6 +67,10 @@ $morsel quantize $spots/network.onnx --data $spots/pictures --picture $spots/pic
     -o "$work/s.onnx" >"$work/log" 2>&1 || failed "quantize a detector" "$work/log"
 fails "convert --answer" convert "$work/s.onnx" -o "$out/s.morsel" --picture $spots/picture.json --answer $spots/answer.json --labels $spots/labels.txt
 fails "run --draw" run "$work/s.morsel" $spots/pictures/spots.ppm --draw "$out/d.png"
+mkdir "$work/many"
+cp $spots/pictures/spots.ppm "$work/many/"
+cp $spots/pictures/spots.ppm "$work/many/again.ppm"
+fails "run --draw of many" run "$work/s.morsel" "$work/many" --draw "$out/"
 fails "run --answer" run $spots/network.onnx $spots/pictures/spots.ppm --picture $spots/picture.json --answer $spots/answer.json
 fails "inspect, cut" inspect $small --output-node add --onnx "$out/h.onnx"
 fails "bench --samples" bench "$work/color.morsel" --runs 2 --samples "$work/b.csv" --histogram

@@ -5,6 +5,7 @@ cd "$(dirname "$0")/../.." || exit 1
 verb=run title='detect: '
 . tests/cli/calls.sh
 make_files
+drawn=png
 spots=models/spots photo=models/spots/pictures/spots.ppm
 rules="--picture $spots/picture.json --answer $spots/answer.json --labels $spots/labels.txt"
 rule() { # TEXT: an answer rule
@@ -68,13 +69,40 @@ check "as PNG" 0 "4 found" run "$net" $photo --draw "$work/out.png"
 verify "is one" sh -c "od -An -c -N 4 '$work/out.png' | grep -q 'P   N   G'"
 # The frame of the box about the blue square, which begins at 15.3, 39.3: its left side is of the colour of class 2.
 verify "has a frame where the box is" test "$(tail -c +$((14 + 3 * (60 * 96 + 15))) "$work/out.ppm" | head -c 3 | od -An -tu1 | tr -s ' ')" = " 40 90 230"
-check "of two pictures" 2 "draw wants one picture" run "$net" $photo $photo --draw "$work/x.png"
-check "of a network without such a rule" 2 "and a network with an answer rule of detections" run "$work/color.morsel" "$work/red.ppm" --draw "$work/x.png"
+check "of two pictures to one file" 2 "draw .*x.png: of several pictures it wants a folder" run "$net" $photo $photo --draw "$work/x.png"
+check "of a network without such a rule" 2 "draw wants a network with an answer rule of detections" run "$work/color.morsel" "$work/red.ppm" --draw "$work/x.png"
 check "as something else" 2 "pictures are written as .png or .ppm" run "$net" $photo --draw "$work/x.jpg"
 cp $photo "$work/photo.ppm"
 check "over the picture" 2 "draw .*photo.ppm would be written over: it is read" run "$net" "$work/photo.ppm" --draw "$work/photo.ppm"
 check "with a table" 2 "draw is for a picture, without --csv" run "$net" $photo --draw "$work/x.png" --csv "$work/x.csv"
 verify "nothing is left" sh -c "! ls '$work'/x.*"
+
+# --- pictures of many
+mkdir -p "$work/many/deep/er"
+cp $photo "$work/many/a.ppm"
+cp $photo "$work/many/deep/er/b.c.ppm"
+cp $photo "$work/many/named"
+check "--draw to a folder" 0 "4 found" run "$net" "$work/many" "$work/many/named" --draw "$work/drawn/new/"
+verify "has a file for each, by their names" test "$(cd "$work/drawn/new" && find . -type f | sort | tr '\n' ' ')" = "./a.$drawn ./deep/er/b.c.$drawn ./named.$drawn "
+verify "is the same as of one" cmp "$work/drawn/new/deep/er/b.c.$drawn" "$work/out.$drawn"
+check "and over itself" 0 "4 found" run "$net" "$work/many" --draw "$work/drawn/new"
+head -c 100 $photo >"$work/many/cut.ppm"
+check "of a broken picture among others" 1 "\"drawn\": \".*/drawn/some/a.$drawn\"" run "$net" "$work/many" --draw "$work/drawn/some/" --json
+verify "says which" says '"error": ".*cut.ppm: it is a damaged'
+verify "draws the others" test "$(cd "$work/drawn/some" && find . -type f | sort | tr '\n' ' ')" = "./a.$drawn ./deep/er/b.c.$drawn "
+rm "$work/many/cut.ppm"
+check "of one to a folder" 0 "4 found" run "$net" $photo --draw "$work/drawn/one/"
+verify "has its name" cmp "$work/drawn/one/spots.$drawn" "$work/out.$drawn"
+cp $photo "$work/many/deep/er/a.ppm"
+check "two of one name" 2 "deep/er/a.ppm and .*many/a.ppm would both become .*/drawn/two/a.$drawn" run "$net" "$work/many/deep/er/a.ppm" "$work/many/a.ppm" --draw "$work/drawn/two/"
+verify "of which none is drawn" absent "$work/drawn/two"
+ln -s ../../many/a.ppm "$work/drawn/one/b.$drawn"
+cp $photo "$work/many/b.ppm"
+check "over a picture by a link" 2 "draw .*one/b.$drawn would be written over: it is read" run "$net" "$work/many" --draw "$work/drawn/one/"
+check "below a file" 2 "cannot write below .*photo.ppm/: Not a directory" run "$net" "$work/many" --draw "$work/photo.ppm/"
+check "below a file's folder" 2 "cannot write below .*photo.ppm/deep/: Not a directory" run "$net" "$work/many" --draw "$work/photo.ppm/deep/"
+check "a table has no drawings" 2 "draw is for a picture, without --csv" run "$net" "$work/many" --draw "$work/drawn/three/" --csv "$work/x.csv"
+verify "no folder is made for nothing" absent "$work/drawn/three"
 
 # --- a table
 mkdir "$work/set"

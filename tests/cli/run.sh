@@ -20,6 +20,21 @@ check "run --json" 0 '"label": "green", "index": 1' run "$work/color.morsel" "$w
 check "run with threads" 0 "red.ppm +red" run "$work/color.morsel" "$work/red.ppm" --threads 3
 check "run with plain C" 0 "red.ppm +red" run "$work/color.morsel" "$work/red.ppm" --cpu c
 check "run on a cut picture" 1 "cut.ppm: it is a damaged PGM or PPM" run "$work/color.morsel" "$work/cut.ppm"
+check "run on a cut picture in JSON" 1 '"error": ".*cut.ppm: it is a damaged PGM or PPM' run "$work/color.morsel" "$work/cut.ppm" --json
+verify "tells that one is" test "$(number broken) $(number runs)" = "1 0"
+for kind in color color2; do # in a run of its own, and in a batch with others
+    check "a cut picture stops no others, $kind" 1 "red.ppm +right  red +0\.99" run "$work/$kind.morsel" "$work/cut.ppm" "$work/red.ppm" "$work/green.ppm" --check-names
+    verify "which are told" says "green.ppm +right  green +0\.99"
+    verify "and it is not" sh -c "! grep -q cut.ppm '$work/out' && grep -q 'cut.ppm: it is a damaged' '$work/err'"
+    verify "nor counted" says "^2 of 2 right"
+    check "nor in JSON, $kind" 1 '"file": ".*green.ppm"' run "$work/$kind.morsel" "$work/green.ppm" "$work/red.ppm" "$work/cut.ppm" --json
+    verify "whose document is whole" test "$(head -c 1 "$work/out")$(tail -n 1 "$work/out") $(number broken)" = "{} 1"
+    verify "and says what is wrong" says '"error": ".*cut.ppm: it is a damaged PGM or PPM'
+    verify "with an answer for the others alone" test "$(grep -c '"top"' "$work/out")" -eq 2
+done
+check "a picture that is not there" 1 '"error": ".*cannot read .*nowhere.ppm' run "$work/color.morsel" "$work/red.ppm" "$work/nowhere.ppm" --json
+check "an output has no row for what is cut" 1 "cut.ppm: it is a damaged" run "$work/color.morsel" "$work/red.ppm" "$work/cut.ppm" --output "$work/rows.npy"
+verify "and is not written" absent "$work/rows.npy"
 check "run on no picture" 1 "color.morsel: it is not a" run "$work/color.morsel" "$work/color.morsel"
 check "run on nothing" 2 "nothing to run on" run "$work/color.morsel"
 check "run on both" 2 "one or the other" run "$work/color.morsel" "$work/red.ppm" --input "$work/a.npy"

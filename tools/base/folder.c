@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool folder_is(const char *path) {
     struct stat status = {0};
@@ -106,4 +107,37 @@ bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *f
     bool good = folder ? walk(folder, NULL, wanted, files, failure) : failure_memory(failure, length + 1);
     free(folder);
     return good;
+}
+
+static bool cannot_make(const char *path, int code, struct failure *failure) {
+    const int status = code == ENOTDIR || code == EEXIST || code == ENAMETOOLONG ? STATUS_CALL : STATUS_SYSTEM;
+    return failure_set(failure, status, "cannot write below %s: %s", path, strerror(code == EEXIST ? ENOTDIR : code));
+}
+
+bool folder_can_make(const char *path, struct failure *failure) {
+    char *at = strdup(path), *slash;
+    struct stat status = {0};
+    if (!at) return failure_memory(failure, strlen(path) + 1);
+    at[folder_length(at)] = 0;
+    while (stat(at, &status) && errno == ENOENT && strcmp(at, ".") != 0) { /* the first above it that is there */
+        if (!(slash = strrchr(at, '/'))) strcpy(at, ".");
+        else at[slash == at ? 1 : slash - at] = 0;
+        at[folder_length(at)] = 0;
+    }
+    const int code = stat(at, &status) ? errno : !S_ISDIR(status.st_mode) ? ENOTDIR : access(at, W_OK | X_OK) ? errno : 0;
+    free(at);
+    return !code || cannot_make(path, code, failure);
+}
+
+bool folder_make_for(const char *path, struct failure *failure) {
+    char *folder = strdup(path);
+    if (!folder) return failure_memory(failure, strlen(path) + 1);
+    int code = 0;
+    for (char *slash = folder; !code && (slash = strchr(slash + 1, '/'));) {
+        *slash = 0;
+        if (mkdir(folder, 0777) && !folder_is(folder)) code = errno;
+        *slash = '/';
+    }
+    free(folder);
+    return !code || cannot_make(path, code, failure);
 }

@@ -25,6 +25,12 @@ void folder_free(struct folder_files *files);
 
 size_t folder_length(const char *path); /* without slashes behind it: one stands in front of each name */
 bool folder_is(const char *path);
+
+/* Whether files can be written below it, asked before long work: it is there, or can be made. */
+bool folder_can_make(const char *path, struct failure *failure);
+/* Makes those that a file is to lie in and that are not there. */
+bool folder_make_for(const char *path, struct failure *failure);
+
 bool folder_ends(const char *name, const char *ending); /* whatever the case */
 
 #endif

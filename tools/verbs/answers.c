@@ -168,17 +168,11 @@ bool answers_can_draw(const struct answers *answers) {
            answers->kind == MORSEL_ANSWER_POINTS;
 }
 
-bool answers_draw(const struct answers *answers, const struct results *results, const char *picture, const char *path,
-                  struct failure *failure) {
-    const struct result *result = &results->list[0];
-    struct image image;
-    if (!image_read(picture, &image, failure)) return false;
-    if (result->boxes) draw_boxes(results, result, &image);
-    if (result->points) draw_points(results, result, &image);
-    if (result->shares) draw_pixels(answers, results, result, &image);
-    bool good = draw_write(path, &image, failure);
-    image_free(&image);
-    return good;
+void answers_draw(const struct answers *answers, const struct results *results, struct image *image) {
+    const struct result *result = &results->list[results->count - 1];
+    if (result->boxes) draw_boxes(results, result, image);
+    if (result->points) draw_points(results, result, image);
+    if (result->shares) draw_pixels(answers, results, result, image);
 }
 
 bool answers_write_mask(const struct answers *answers, const struct results *results, const char *path, struct failure *failure) {

@@ -33,10 +33,9 @@ void answers_free(struct answers *answers);
 /* Room that no detector needs more of: it is as fast with it as with any. */
 uint32_t answers_room(const struct network *network);
 
-/* Whether there is something to draw; writes the only picture with it. The classes of its pixels as uint8 [height, width]. */
+/* Whether there is something to draw; draws what was added last into its picture. The classes of its pixels as uint8 [height, width]. */
 bool answers_can_draw(const struct answers *answers);
-bool answers_draw(const struct answers *answers, const struct results *results, const char *picture, const char *path,
-                  struct failure *failure);
+void answers_draw(const struct answers *answers, const struct results *results, struct image *image);
 bool answers_write_mask(const struct answers *answers, const struct results *results, const char *path, struct failure *failure);
 
 #endif

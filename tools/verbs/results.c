@@ -13,7 +13,7 @@ static struct result *add(struct results *results, const struct result *of) {
     if (!(results->count & (results->count - 1)))
         results->list = must_have(realloc(results->list, 2 * room * sizeof *results->list), 2 * room * sizeof *results->list);
     struct result *result = &results->list[results->count++];
-    *result = (struct result){.file = of->file, .image = of->image, .numbered = of->numbered, .ms = of->ms};
+    *result = (struct result){.file = of->file, .image = of->image, .numbered = of->numbered, .ms = of->ms, .drawn = of->drawn};
     return result;
 }
 
@@ -53,6 +53,10 @@ void results_add_points(struct results *results, const struct result *of, const 
     struct result *result = add(results, of);
     result->points = copy_of(points, count, sizeof *points);
     result->point_count = count;
+}
+
+void results_add_wrong(struct results *results, const struct result *of, const char *wrong) {
+    add(results, of)->wrong = must_have(strdup(wrong), strlen(wrong) + 1);
 }
 
 static int by_pixels(const void *a, const void *b) {
@@ -100,6 +104,7 @@ static bool is_right(const struct results *results, const struct result *result)
 /* A name that starts with no label says nothing about the answer. */
 static bool is_known(const struct results *results, const struct result *result) {
     const char *label;
+    if (result->wrong) return false;
     for (uint32_t i = 0; (label = label_of(results, i)); i++)
         if (starts_with_label(result, label)) return true;
     return false;
@@ -253,7 +258,18 @@ static void shares_json(const struct results *results, const struct result *resu
     if (results->mask) json_text(json, "mask", results->mask);
 }
 
+static void wrong_json(const struct result *result, struct json *json) {
+    json_open(json, NULL);
+    json_text(json, "file", result->file);
+    json_text(json, "error", result->wrong);
+    json_close(json);
+}
+
 static void result_json(const struct results *results, const struct result *result, struct json *json) {
+    if (result->wrong) {
+        wrong_json(result, json);
+        return;
+    }
     json_open(json, NULL);
     json_text(json, "file", result->file);
     if (result->numbered) json_integer(json, "image", result->image);
@@ -263,6 +279,7 @@ static void result_json(const struct results *results, const struct result *resu
     else if (result->shares) shares_json(results, result, json);
     else top_json(results, result, json);
     if (results->check_names && is_known(results, result)) json_bool(json, "right", is_right(results, result));
+    if (result->drawn) json_text(json, "drawn", result->drawn);
     json_number(json, "ms", round(result->ms * 1e6) / 1e6); /* to the nanosecond */
     json_close(json);
 }
@@ -282,6 +299,7 @@ void results_free(struct results *results) {
         free(results->list[i].vector);
         free(results->list[i].points);
         free(results->list[i].shares);
+        free(results->list[i].wrong);
     }
     free(results->list);
     results->list = NULL;

@@ -29,6 +29,8 @@ struct result {
     struct morsel_point *points; /* of a pose and the like */
     uint32_t share_count, width, height;
     struct results_share *shares; /* of a segmentation, the largest first */
+    char *wrong;                  /* in the place of an answer: what is at fault with the picture */
+    const char *drawn;            /* the file that it was drawn to, or NULL */
 };
 
 struct results {
@@ -49,6 +51,7 @@ void results_add_classes(struct results *results, const struct result *of, const
 void results_add_boxes(struct results *results, const struct result *of, const struct morsel_box *boxes, uint32_t count);
 void results_add_vector(struct results *results, const struct result *of, const float *vector, size_t count);
 void results_add_points(struct results *results, const struct result *of, const struct morsel_point *points, uint32_t count);
+void results_add_wrong(struct results *results, const struct result *of, const char *wrong);
 /* Classes of pixels, which are counted. */
 void results_add_pixels(struct results *results, const struct result *of, const uint8_t *classes, uint32_t width, uint32_t height);
 double results_share(const struct result *result, uint32_t i); /* of all pixels */

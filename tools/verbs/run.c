@@ -1,137 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* morsel run: a network on pictures, on texts, or on tensors from .npy files. */
+#include "tools/verbs/run.h"
 #include "core/format.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
+#include "tools/base/folder.h"
 #include "tools/base/message.h"
-#include "tools/base/options.h"
 #include "tools/base/stop.h"
 #include "tools/network/pool.h"
 #include "tools/network/tensor.h"
 #include "tools/samples/image/draw.h"
-#include "tools/verbs/answers.h"
-#include "tools/verbs/pictures.h"
-#include "tools/verbs/results.h"
 #include "tools/verbs/table.h"
 #include "tools/verbs/verbs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { IO_MOST = 512 };
-
-struct job {
-    struct network_call call;
-    struct network network;
-    struct network_run *run;
-    struct option_texts input_texts, output_texts, texts;
-    struct pictures named; /* whatever folders and lists hold */
-    char *const *pictures; /* [picture_count] */
-    uint32_t picture_count, runs;
-    const char *csv, *draw;
-    /* Of each input and output: the file that it comes from or goes to (NULL: not asked for), and what is in it. */
-    const char *input_paths[IO_MOST], *output_paths[IO_MOST];
-    struct npy arrays[IO_MOST];
-    uint8_t *stacked[IO_MOST]; /* every run's values, one behind the other */
-    uint32_t top;              /* 0: not given */
-    struct answers answers;
-    struct results results;
-    double seconds; /* of all runs */
-    bool want_json;
-};
-
-/* --- Which file is for what --- */
-
-/* "0: 'x', float32 [1, 3, 32, 32]; ..." */
-static bool names_wanted(const struct network_tensor *list, uint32_t count, const char *option, const char *text, struct failure *failure) {
-    char all[512] = "", one[256];
-    for (uint32_t i = 0; i < count; i++) {
-        size_t at = strlen(all);
-        snprintf(all + at, sizeof all - at, "%s%u: %s", i ? "; " : "", i, tensor_describe(&list[i], one, sizeof one));
-    }
-    return failure_set(failure, STATUS_CALL, "%s %.100s: which one? Say NAME=FILE.npy, NAME being a name or number of: %s", option, text,
-                       all);
-}
-
-/* The index that NAME of "NAME=FILE" stands for: a name, else a number; -1 for neither. */
-static int find_name(const struct network_tensor *list, uint32_t count, const char *text, size_t length) {
-    for (uint32_t i = 0; i < count; i++)
-        if (strlen(list[i].name) == length && !strncmp(list[i].name, text, length)) return (int)i;
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    return length && end == text + length && number < count ? (int)number : -1;
-}
-
-/* Gives each "FILE" or "NAME=FILE" its input or output. */
-static bool bind(const struct network_tensor *list, uint32_t count, const struct option_texts *texts, const char *option,
-                 const char **paths, struct failure *failure) {
-    for (int i = 0; i < texts->count; i++) {
-        const char *text = texts->values[i], *equals = strchr(text, '=');
-        int index = equals ? find_name(list, count, text, (size_t)(equals - text)) : -1;
-        const char *path = index >= 0 ? equals + 1 : text;
-        if (index < 0 && count == 1 && (!equals || access(text, F_OK) == 0)) index = 0;
-        if (index < 0) return names_wanted(list, count, option, text, failure);
-        if (paths[index]) return failure_set(failure, STATUS_CALL, "%s: '%s' is given twice", option, list[index].name);
-        paths[index] = path;
-    }
-    return true;
-}
-
-static bool bind_all(struct job *job, struct failure *failure) {
-    const struct network *n = &job->network;
-    if (n->input_count > IO_MOST || n->output_count > IO_MOST || !n->input_count || !n->output_count)
-        return failure_set(failure, STATUS_INPUT, "the network has %u inputs and %u outputs; this verb takes 1 to %d of each",
-                           n->input_count, n->output_count, IO_MOST);
-    return bind(n->inputs, n->input_count, &job->input_texts, "--input", job->input_paths, failure) &&
-           bind(n->outputs, n->output_count, &job->output_texts, "--output", job->output_paths, failure);
-}
-
-/* Of --draw and --mask. */
-static bool drawn_differs(const struct job *job, const char *option, const char *path, const char *other, struct failure *failure) {
-    if (!path) return true;
-    bool read = network_reads(&job->network, path), written = file_same(path, other);
-    for (uint32_t k = 0; k < job->picture_count; k++) read = read || file_same(path, job->pictures[k]);
-    for (uint32_t i = 0; i < job->network.output_count; i++) written = written || file_same(path, job->output_paths[i]);
-    return !(read || written) || failure_set(failure, STATUS_CALL, "%s %s would be written over: it is %s as well", option, path,
-                                             read ? "read" : "another output");
-}
-
-/* No output goes where something is read from, or where another output goes. */
-static bool files_differ(const struct job *job, struct failure *failure) {
-    for (uint32_t i = 0; i < job->network.output_count; i++) {
-        const char *path = job->output_paths[i];
-        if (!file_can_write(path, failure)) return false;
-        bool read = path && network_reads(&job->network, path), written = false;
-        for (uint32_t k = 0; !read && k < job->network.input_count; k++) read = file_same(path, job->input_paths[k]);
-        for (uint32_t k = 0; path && !read && k < job->picture_count; k++) read = file_same(path, job->pictures[k]);
-        for (uint32_t k = 0; k < i; k++) written = written || (file_same(path, job->output_paths[k]) && strncmp(path, "/dev/", 5));
-        if (read || written)
-            return failure_set(failure, STATUS_CALL, "--output %s would be written over: it is %s as well", path,
-                               read ? "read" : "another output");
-    }
-    return drawn_differs(job, "--draw", job->draw, job->results.mask, failure) &&
-           drawn_differs(job, "--mask", job->results.mask, NULL, failure) && (!job->draw || draw_can_write(job->draw, failure)) &&
-           (!job->results.mask || file_can_write(job->results.mask, failure));
-}
-
-static bool check_call(const struct job *job, struct failure *failure) {
-    if (job->picture_count && job->input_texts.count)
-        return failure_set(failure, STATUS_CALL, "pictures and --input are both given; a run takes one or the other");
-    if (job->texts.count && (job->picture_count || job->input_texts.count))
-        return failure_set(failure, STATUS_CALL, "--text is given, and pictures or --input as well; a run takes one or the other");
-    if (!job->picture_count && !job->input_texts.count && !job->texts.count)
-        return failure_set(failure, STATUS_CALL, "there is nothing to run on: give pictures, --input X.npy or --text TEXT");
-    if (!job->picture_count && job->call.picture && network_is_onnx(job->call.path))
-        return failure_set(failure, STATUS_CALL, "--picture is for pictures: name some behind the network");
-    if (job->csv && (!job->picture_count || job->output_texts.count || job->results.check_names))
-        return failure_set(failure, STATUS_CALL, "--csv is for pictures, without --output and --check-names");
-    if (job->csv && !strcmp(job->csv, "-"))
-        return failure_set(failure, STATUS_CALL, "--csv - would be a file of that name: --csv /dev/stdout writes to stdout");
-    if ((job->draw || job->results.mask) && (job->csv || !job->picture_count))
-        return failure_set(failure, STATUS_CALL, "%s is for a picture, without --csv", job->draw ? "--draw" : "--mask");
-    return true;
-}
 
 /* --- Arrays --- */
 
@@ -186,14 +69,21 @@ static bool plan_pictures(struct job *job, struct failure *failure) {
     return true;
 }
 
-static bool put_picture(struct job *job, const char *path, uint32_t index, struct failure *failure) {
-    struct image image;
-    if (!image_read(path, &image, failure)) return false;
-    bool good = network_picture(job->run, &image, index, failure) || failure_prefix(failure, path);
-    job->answers.sides[2 * index] = image.width;
-    job->answers.sides[2 * index + 1] = image.height;
-    image_free(&image);
-    return good;
+/* One that is at fault stops nobody but memory that is used up, or an array that would have to hold its output. */
+static bool put_picture(struct job *job, const char *path, uint32_t slot, struct failure *failure) {
+    struct image *image = &job->images[slot];
+    struct failure *wrong = &job->wrong[slot];
+    *wrong->text = 0;
+    image_free(image);
+    bool good = image_read(path, image, wrong) && (network_picture(job->run, image, slot, wrong) || failure_prefix(wrong, path));
+    job->answers.sides[2 * slot] = image->width;
+    job->answers.sides[2 * slot + 1] = image->height;
+    if (!job->draw) image_free(image);
+    if (good) return true;
+    if (wrong->status != STATUS_SYSTEM && !job->output_texts.count)
+        return network_images(&job->network) == 1 || pictures_put_black(job->run, slot, failure);
+    *failure = *wrong;
+    return false;
 }
 
 /* A last batch that is not full repeats its last picture. */
@@ -204,6 +94,27 @@ static bool put_pictures(struct job *job, uint32_t run, struct failure *failure)
         if (!put_picture(job, job->pictures[at < last ? at : last], i, failure)) return false;
     }
     return true;
+}
+
+/* What was found in one goes to its file, whole or not at all. */
+static bool draw(struct job *job, uint32_t slot, const char *path, struct failure *failure) {
+    answers_draw(&job->answers, &job->results, &job->images[slot]);
+    return (!job->drawings.folder || folder_make_for(path, failure)) && draw_write(path, &job->images[slot], failure);
+}
+
+static bool add_picture(struct job *job, uint32_t picture, uint32_t slot, double seconds, struct failure *failure) {
+    const struct failure *wrong = &job->wrong[slot];
+    const char *drawn = job->draw ? job->drawings.paths[picture] : NULL;
+    const struct result of = {.file = job->pictures[picture], .image = slot, .ms = seconds * 1e3, .drawn = drawn};
+    if (*wrong->text) {
+        message_failure(wrong);
+        results_add_wrong(&job->results, &of, wrong->text);
+        job->broken++;
+        return true;
+    }
+    if (!answers_add(&job->answers, job->run, &job->results, &of, failure)) return false;
+    if (!job->want_json) results_print(&job->results, &job->results.list[job->results.count - 1]);
+    return !drawn || draw(job, slot, drawn, failure);
 }
 
 /* --- Texts --- */
@@ -250,34 +161,44 @@ static void prepare_outputs(struct job *job) {
 /* Adds the images of a run to the results: each has a picture's file, or all have that of the first array. */
 static bool add_results(struct job *job, uint32_t run, double seconds, struct failure *failure) {
     uint32_t images = network_images(&job->network), first = run * images, left = job->picture_count - first;
-    bool pictures = job->picture_count;
-    for (uint32_t i = 0; i < images && (!pictures || i < left); i++) {
-        const char *file = pictures ? job->pictures[first + i] : job->texts.count ? job->texts.values[run] : job->input_paths[0];
-        bool numbered = !pictures && !job->texts.count && (size_t)job->runs * images > 1;
-        const struct result of = {.file = file, .image = pictures ? i : first + i, .numbered = numbered, .ms = seconds * 1e3};
+    if (job->picture_count) {
+        for (uint32_t i = 0; i < images && i < left; i++)
+            if (!add_picture(job, first + i, i, seconds, failure)) return false;
+        return true;
+    }
+    for (uint32_t i = 0; i < images; i++) {
+        const char *file = job->texts.count ? job->texts.values[run] : job->input_paths[0];
+        bool numbered = !job->texts.count && (size_t)job->runs * images > 1;
+        const struct result of = {.file = file, .image = first + i, .numbered = numbered, .ms = seconds * 1e3};
         if (!answers_add(&job->answers, job->run, &job->results, &of, failure)) return false;
-        if (!job->want_json && (pictures || !job->output_texts.count))
-            results_print(&job->results, &job->results.list[job->results.count - 1]);
+        if (!job->want_json && !job->output_texts.count) results_print(&job->results, &job->results.list[job->results.count - 1]);
     }
     return true;
 }
 
-/* Runs once, keeps the outputs asked for. */
-static bool run_once(struct job *job, uint32_t run, struct failure *failure) {
-    if (job->texts.count     ? !put_text(job, run, failure)
-        : job->picture_count ? !put_pictures(job, run, failure)
-                             : !put_arrays(job, run, failure))
-        return false;
+static bool compute(struct job *job, uint32_t run, double *seconds, struct failure *failure) {
     double start = clock_seconds();
     if (!network_compute(job->run, NULL, NULL, failure)) return false;
-    double seconds = clock_seconds() - start;
-    job->seconds += seconds;
+    *seconds = clock_seconds() - start;
+    job->seconds += *seconds;
+    job->done++;
     for (uint32_t i = 0; i < job->network.output_count; i++) {
         const struct network_tensor *output = &job->network.outputs[i];
         size_t bytes = output->count * npy_type_bytes(output->type);
         if (job->stacked[i] && !network_get(job->run, i, job->stacked[i] + run * bytes, failure)) return false;
     }
-    return answers_read(&job->answers, job->run, failure) && add_results(job, run, seconds, failure);
+    return answers_read(&job->answers, job->run, failure);
+}
+
+/* Runs once, keeps the outputs asked for. */
+static bool run_once(struct job *job, uint32_t run, struct failure *failure) {
+    double seconds = 0;
+    if (job->texts.count     ? !put_text(job, run, failure)
+        : job->picture_count ? !put_pictures(job, run, failure)
+                             : !put_arrays(job, run, failure))
+        return false;
+    const bool none = job->picture_count && network_images(&job->network) == 1 && *job->wrong[0].text;
+    return (none || compute(job, run, &seconds, failure)) && add_results(job, run, seconds, failure);
 }
 
 static bool write_outputs(const struct job *job, struct failure *failure) {
@@ -297,7 +218,7 @@ static bool write_outputs(const struct job *job, struct failure *failure) {
 
 static bool open_network(struct job *job, struct failure *failure) {
     bool pictures = job->picture_count;
-    if (!network_read(&job->network, &job->call, failure) || !bind_all(job, failure) || !files_differ(job, failure)) return false;
+    if (!network_read(&job->network, &job->call, failure) || !run_bind(job, failure)) return false;
     if (job->texts.count)
         return network_start(&job->network, NULL, failure) && plan_texts(job, failure) && choose_length(job, failure) &&
                (job->run = network_run_open(&job->network, failure)) != NULL;
@@ -310,17 +231,17 @@ static bool open_network(struct job *job, struct failure *failure) {
 static bool run(struct job *job, struct failure *failure) {
     if (!open_network(job, failure)) return false;
     answers_open(&job->answers, &job->network, &job->results, job->top);
-    if (job->draw && (job->picture_count != 1 || !answers_can_draw(&job->answers)))
-        return failure_set(failure, STATUS_CALL,
-                           "--draw wants one picture, and a network with an answer rule of detections, segmentation or points");
+    if (job->draw && !answers_can_draw(&job->answers))
+        return failure_set(failure, STATUS_CALL, "--draw wants a network with an answer rule of detections, segmentation or points");
     if (job->results.mask && (job->picture_count != 1 || job->answers.kind != MORSEL_ANSWER_SEGMENTATION))
         return failure_set(failure, STATUS_CALL, "--mask wants one picture, and a network with an answer rule of segmentation");
+    job->images = must_calloc(network_images(&job->network), sizeof *job->images);
+    job->wrong = must_calloc(network_images(&job->network), sizeof *job->wrong);
     prepare_outputs(job);
     for (uint32_t run = 0; run < job->runs; run++)
         if (!run_once(job, run, failure)) return false;
     return write_outputs(job, failure) &&
-           (!job->draw || answers_draw(&job->answers, &job->results, job->pictures[0], job->draw, failure)) &&
-           (!job->results.mask || answers_write_mask(&job->answers, &job->results, job->results.mask, failure));
+           (!job->results.mask || job->broken || answers_write_mask(&job->answers, &job->results, job->results.mask, failure));
 }
 
 /* --- What came out --- */
@@ -329,8 +250,9 @@ static void print_json(const struct job *job) {
     struct json json = {.file = stdout};
     json_open(&json, NULL);
     results_json(&job->results, &json);
-    json_integer(&json, "runs", job->runs);
-    json_number(&json, "ms", job->seconds * 1e3 / job->runs);
+    if (job->picture_count) json_integer(&json, "broken", job->broken);
+    json_integer(&json, "runs", job->done);
+    json_number(&json, "ms", job->done ? job->seconds * 1e3 / job->done : 0);
     json_open_array(&json, "outputs");
     for (uint32_t i = 0; i < job->network.output_count; i++) {
         const struct network_tensor *output = &job->network.outputs[i];
@@ -351,7 +273,7 @@ static void print_json(const struct job *job) {
 
 static void print_answers(const struct job *job) {
     const struct results *results = &job->results;
-    if (job->output_texts.count && job->input_texts.count) return;
+    if ((job->output_texts.count && job->input_texts.count) || !job->done) return;
     if (job->network.answer && job->network.answer->kind != MORSEL_ANSWER_CLASSES) return;
     if (!results->top) {
         char text[256];
@@ -373,7 +295,7 @@ static void print_ending(const struct job *job) {
         return;
     }
     print_answers(job);
-    if (job->network.executor) message_print("%.1f ms a run, in float on one thread\n", job->seconds * 1e3 / job->runs);
+    if (job->network.executor && job->done) message_print("%.1f ms a run, in float on one thread\n", job->seconds * 1e3 / job->done);
 }
 
 /* --- A table --- */
@@ -393,6 +315,10 @@ static int run_table(const struct job *job, struct failure *failure) {
 }
 
 static void job_free(struct job *job) {
+    for (uint32_t i = 0; job->images && i < network_images(&job->network); i++) image_free(&job->images[i]);
+    free(job->images);
+    free(job->wrong);
+    drawings_free(&job->drawings);
     for (uint32_t i = 0; i < IO_MOST; i++) {
         npy_free(&job->arrays[i]);
         free(job->stacked[i]);
@@ -419,8 +345,8 @@ int verb_run(int argc, char **argv) {
         {"--labels", "FILE", OPTION_TEXT, &job.call.labels, 0, 0, "class names for an ONNX file; a blob has its own"},
         {"--answer", "RULE.json", OPTION_TEXT, &job.call.answer, 0, 0,
          "what the outputs of an ONNX file mean: postprocessing; a blob has its own"},
-        {"--draw", "OUT.png", OPTION_TEXT, &job.draw, 0, 0,
-         "the picture with what was found in it: boxes, points, classes of pixels; or OUT.ppm"},
+        {"--draw", "OUT.png|OUT/", OPTION_TEXT, &job.draw, 0, 0,
+         "the picture with what was found in it: boxes, points, classes of pixels; or OUT.ppm; pictures go to a folder"},
         {"--mask", "OUT.npy", OPTION_TEXT, &job.results.mask, 0, 0,
          "of a segmentation: the class of each pixel, uint8 [height, width]; 255: not seen"},
         {"--top", "K", OPTION_NUMBER, &top, 0, RESULTS_TOP_MOST,
@@ -461,12 +387,15 @@ int verb_run(int argc, char **argv) {
     job.call.threads = (unsigned)threads;
     job.picture_count = (uint32_t)count - 1;
     if (!job.csv) stop_written(); /* answers are printed as they come */
-    bool good = check_call(&job, &failure) && pictures_find(argv + 1, (size_t)count - 1, &job.named, &failure);
+    bool good = run_check_call(&job, &failure) && pictures_find(argv + 1, (size_t)count - 1, &job.named, &failure);
     job.pictures = job.named.list;
     job.picture_count = (uint32_t)job.named.count;
     int status = STATUS_DONE;
     if (good && job.csv) status = run_table(&job, &failure);
-    else if (good && (good = run(&job, &failure))) print_ending(&job);
+    else if (good && (good = run(&job, &failure))) {
+        print_ending(&job);
+        if (job.broken) status = STATUS_INPUT;
+    }
     if (!good) status = message_failure(&failure);
     job_free(&job);
     return status;

@@ -140,13 +140,6 @@ static char *make_record(const struct table *table, struct table_worker *worker,
 
 /* --- A run --- */
 
-/* In the place of a picture that is at fault; the answer to it is not looked at. */
-static bool put_black(const struct table *table, struct table_worker *worker, uint32_t slot, struct failure *failure) {
-    static uint8_t black[64 * 64 * 3];
-    const struct image image = {64, 64, black};
-    return network_picture(worker->run, &image, slot, failure) || failure_prefix(failure, table->call.path);
-}
-
 static bool put_picture(const struct table *table, struct table_worker *worker, size_t picture, uint32_t slot, struct failure *failure) {
     struct image image;
     *worker->wrong[slot].text = 0;
@@ -158,7 +151,7 @@ static bool put_picture(const struct table *table, struct table_worker *worker, 
         image_free(&image);
     }
     if (good) return true;
-    if (worker->wrong[slot].status != STATUS_SYSTEM) return table->batch == 1 || put_black(table, worker, slot, failure);
+    if (worker->wrong[slot].status != STATUS_SYSTEM) return table->batch == 1 || pictures_put_black(worker->run, slot, failure);
     *failure = worker->wrong[slot];
     return false;
 }

@@ -18,6 +18,12 @@ void draw_classes(struct image *image, const uint8_t *classes, uint32_t most, ui
 /* A name on a ground in the colour of the class: line 0, 1 .. from the top left corner down. Lines below the picture are not drawn. */
 void draw_line(struct image *image, uint32_t line, uint32_t class, const char *text);
 
+#ifdef MORSEL_TOOL_REDUCED
+#define DRAW_ENDING ".ppm"
+#else
+#define DRAW_ENDING ".png"
+#endif
+
 /* Writes a picture by the ending of its name: .ppm, and in the full tool .png. */
 bool draw_can_write(const char *path, struct failure *failure);
 bool draw_write(const char *path, const struct image *image, struct failure *failure);
