@@ -3,6 +3,7 @@
 import functools
 import glob
 import os
+import platform
 
 import morsel
 import numpy as np
@@ -34,6 +35,14 @@ def blob(path):
 
 def cases():
     return sorted(os.listdir(at("tests/golden/cases")))
+
+
+def products_saturate():
+    """Whether this CPU is one where ONNX Runtime adds two products of uint8 and int8 in 16 bits: x86 without VNNI."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return False
+    with open("/proc/cpuinfo") as file:
+        return not any("vnni" in line for line in file if line.startswith("flags"))
 
 
 def pixels(path):
