@@ -144,8 +144,8 @@ static uint32_t axis_weights(const struct morsel_axis *a, uint32_t i, uint32_t *
 }
 
 /* Four by four: the upper bits of each weight, then the lower ones. */
-static void split_weights(uint32_t *words, uint32_t count) {
-    for (uint32_t k = count; k % 4; k++) words[k] = 0;
+static void split_weights(uint32_t *words, uint32_t count, uint32_t groups) {
+    for (uint32_t k = count; k < 4 * groups; k++) words[k] = 0;
     for (uint32_t *four = words; four < words + count; four += 4) {
         int16_t parts[8];
         for (int k = 0; k < 4; k++) {
@@ -160,17 +160,18 @@ static uint32_t *column_at(const struct job *job, uint32_t i) {
     return job->columns + (size_t)i * (2 + 4 * job->plan->groups);
 }
 
-/* Each begins no earlier than the one before, but not all end later: those are safe that do, and all before them. */
+/* Each begins no earlier than the one before: where one is safe, all before it are. */
 static void make_columns(struct job *job) {
     const struct morsel_axis *x = &job->plan->x;
     uint32_t first = 0;
+    const uint32_t groups = job->plan->groups;
     job->safe = x->visible;
     for (uint32_t i = 0; i < x->visible; i++) {
         uint32_t *column = column_at(job, i);
         column[1] = axis_weights(x, x->first + i, &first, (int32_t *)column + 2);
         column[0] = first;
-        split_weights(column + 2, column[1]);
-        if (first + (column[1] + 3) / 4 * 4 + 2 > x->in && i < job->safe) job->safe = i;
+        split_weights(column + 2, column[1], groups);
+        if (first + 4 * groups + 2 > x->in && i < job->safe) job->safe = i;
     }
 }
 

@@ -17,7 +17,7 @@
 #define MORSEL_COLOR_BITS 13
 
 /* Columns of a row. Each has 2 + 4 * groups words: the first source pixel, how many count, and their weights, four a group: the upper 14
- * bits of each, then the lower 8 of each, in 16 bits; 0 behind the last one. */
+ * bits of each, then the lower 8 of each, in 16 bits; 0 behind the last one, in all groups. */
 struct morsel_across_args {
     const uint32_t *columns;
     uint32_t groups;

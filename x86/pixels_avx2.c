@@ -10,33 +10,34 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* Red, green and blue of two pixels of three bytes or four in the lower half, of the next two in the upper one. */
-static const uint8_t spread[2][32] = {{0, 255, 3, 255, 1, 255, 4,  255, 2, 255, 5,  255, 255, 255, 255, 255, /* the next two: */
-                                       6, 255, 9, 255, 7, 255, 10, 255, 8, 255, 11, 255, 255, 255, 255, 255},
-                                      {0, 255, 4,  255, 1, 255, 5,  255, 2,  255, 6,  255, 255, 255, 255, 255, /* the next two: */
-                                       8, 255, 12, 255, 9, 255, 13, 255, 10, 255, 14, 255, 255, 255, 255, 255}};
+/* Red, green and blue of the first two of four pixels of three bytes, then of four bytes; and of the other two. */
+static const uint8_t spread[2][2][16] = {{{0, 255, 3, 255, 1, 255, 4, 255, 2, 255, 5, 255, 255, 255, 255, 255},
+                                          {6, 255, 9, 255, 7, 255, 10, 255, 8, 255, 11, 255, 255, 255, 255, 255}},
+                                         {{0, 255, 4, 255, 1, 255, 5, 255, 2, 255, 6, 255, 255, 255, 255, 255},
+                                          {8, 255, 12, 255, 9, 255, 13, 255, 10, 255, 14, 255, 255, 255, 255, 255}}};
 
-/* The upper bits of two weights in the lower half, of the next two in the upper one; and the lower bits. */
-static const uint8_t weigh[2][32] = {{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7},
-                                     {8,  9,  10, 11, 8,  9,  10, 11, 8,  9,  10, 11, 8,  9,  10, 11, /* the next two: */
-                                      12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15}};
+MORSEL_INLINE __m256i load_two(const void *low, const void *high) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)), _mm_loadu_si128(high), 1);
+}
 
-/* Four pixels at once: sums of the halves are the column's. */
-MORSEL_INLINE __m128i column_of_three(const uint32_t *column, const uint8_t *pixel, uint32_t step, __m256i places) {
-    const __m256i upper = _mm256_loadu_si256((const void *)weigh[0]), lower = _mm256_loadu_si256((const void *)weigh[1]);
-    int32_t left = (int32_t)column[1];
-    __m256i high = _mm256_setzero_si256(), low = high;
+/* A column in each half, the second `words` behind the first, of as many pixels as the longer one has: other weights are 0. */
+MORSEL_INLINE __m256i two_of_three(const uint32_t *column, size_t words, const uint8_t *line, size_t channels, const __m256i *places) {
+    const uint8_t *pixel = line + channels * column[0];
+    const size_t apart = channels * (column[words] - column[0]);
+    const uint32_t *end = column + column[1];
+    if (column[words + 1] > column[1]) end = column + column[words + 1];
+    __m256i high = _mm256_setzero_si256(), low = _mm256_set1_epi32(MORSEL_PIXEL_HALF);
     do {
-        __m256i pixels = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)pixel)), places);
-        __m256i four = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(column + 2)));
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(pixels, _mm256_shuffle_epi8(four, upper)));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(pixels, _mm256_shuffle_epi8(four, lower)));
+        __m256i pixels = load_two(pixel, pixel + apart), weights = load_two(column + 2, column + 2 + words);
+        __m256i front = _mm256_shuffle_epi8(pixels, places[0]), back = _mm256_shuffle_epi8(pixels, places[1]);
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(front, _mm256_shuffle_epi32(weights, 0x00)));
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(front, _mm256_shuffle_epi32(weights, 0xaa)));
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(back, _mm256_shuffle_epi32(weights, 0x55)));
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(back, _mm256_shuffle_epi32(weights, 0xff)));
         column += 4;
-        pixel += step;
-        left -= 4;
-    } while (left > 0);
-    low = _mm256_add_epi32(low, _mm256_slli_epi32(high, 8));
-    return _mm_add_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+        pixel += 4 * channels;
+    } while (column < end);
+    return _mm256_srli_epi32(_mm256_add_epi32(low, _mm256_slli_epi32(high, 8)), MORSEL_PIXEL_BITS);
 }
 
 /* Four gray pixels, by their upper bits in the lower half and by the lower ones in the upper half. */
@@ -64,16 +65,22 @@ static uint32_t to_pixel(__m128i sums) {
 /* Of three channels a fourth byte is written, and then over it by the next column. Where the loop begins late in a line of the cache it
  * takes a tenth longer: the function begins where that never is so. */
 __attribute__((aligned(32))) void morsel_across_avx2(const struct morsel_across_args *a, uint32_t begin, uint32_t end) {
-    uint32_t safe = a->safe < end ? a->safe : end, i = begin, words = 2 + 4 * a->groups, channels = a->channels;
-    const uint32_t *column = a->columns + (size_t)i * words;
-    uint8_t *row = a->row + (size_t)channels * i;
+    uint32_t safe = a->safe < end ? a->safe : end, i = begin;
+    const size_t words = 2 + 4 * a->groups, channels = a->channels;
+    const uint32_t *column = a->columns + i * words;
+    uint8_t *row = a->row + channels * i;
     if (channels == 1) {
         for (; i < safe; i++, column += words) *row++ = (uint8_t)to_pixel(column_of_one(column, a->line));
     } else {
-        const __m256i places = _mm256_loadu_si256((const void *)spread[channels - 3]);
-        for (; i < safe && i + 1 < end; i++, column += words, row += channels) {
-            uint32_t pixel = to_pixel(column_of_three(column, a->line + channels * column[0], 4 * channels, places));
-            memcpy(row, &pixel, sizeof pixel);
+        const __m128i *both = (const void *)spread[channels - 3];
+        const __m256i places[2] = {_mm256_broadcastsi128_si256(_mm_loadu_si128(both)),
+                                   _mm256_broadcastsi128_si256(_mm_loadu_si128(both + 1))};
+        for (; i + 1 < safe && i + 2 < end; i += 2, column += 2 * words, row += 2 * channels) {
+            __m256i pixels = two_of_three(column, words, a->line, channels, places);
+            pixels = _mm256_packus_epi32(pixels, pixels);
+            pixels = _mm256_packus_epi16(pixels, pixels);
+            _mm_storeu_si32(row, _mm256_castsi256_si128(pixels));
+            _mm_storeu_si32(row + channels, _mm256_extracti128_si256(pixels, 1));
         }
     }
     _mm256_zeroupper();

@@ -54,7 +54,7 @@ static void make_across(struct trial *t) {
         if (column[1] > width - first) column[1] = width - first;
         make_weights(c, column + 2, column[1]);
         split(column + 2, a->groups);
-        if (first + (column[1] + 3) / 4 * 4 + 2 > width && a->safe > i) a->safe = i;
+        if (first + 4 * a->groups + 2 > width && a->safe > i) a->safe = i;
         t->macs += (uint64_t)column[1] * a->channels;
     }
     a->line = line;
@@ -102,13 +102,19 @@ static void call_blend(const struct trial *t, any_fn *fn, uint32_t begin, uint32
     ((morsel_blend_fn *)fn)(&args, begin, end);
 }
 
+/* Beyond what any standard has, 17305: often as far as that goes. */
+static int32_t make_chroma(struct chance *c) {
+    int32_t most = 17400;
+    return chance_one_in(c, 3) ? (chance_one_in(c, 2) ? most : -most) : chance_range(c, -most, most);
+}
+
 /* Sums stay within 2^23 by any Y, U and V. U adds nothing to red, V nothing to blue. */
 static void make_color(struct trial *t, struct morsel_color *color) {
     struct chance *c = &t->chance;
     memset(color, 0, sizeof *color);
     color->y = (int16_t)chance_below(c, 9600);
     for (int k = 0; k < 3; k++) {
-        int32_t u = k ? chance_range(c, -9000, 9000) : 0, v = k < 2 ? chance_range(c, -9000, 9000) : 0;
+        int32_t u = k ? make_chroma(c) : 0, v = k < 2 ? make_chroma(c) : 0;
         color->chroma[k][0] = (int16_t)u;
         color->chroma[k][1] = (int16_t)v;
         color->rest[k] = -128 * (u + v) - 16 * (int32_t)chance_below(c, 9600) + (1 << (MORSEL_COLOR_BITS - 1));
