@@ -101,12 +101,24 @@ static void put_letter(struct image *image, int64_t x, int64_t y, int64_t size, 
 }
 
 /* Bytes of UTF-8 behind the first of a character are no letters of their own. */
+static int64_t letter_count(const char *text) {
+    int64_t count = 0;
+    for (const char *c = text; *c && count < TEXT_MOST; c++) count += (*c & 0xc0) != 0x80;
+    return count;
+}
+
+static int64_t text_width(const char *text, int64_t size) {
+    return (ADVANCE * letter_count(text) + 1) * size;
+}
+
+/* Further to the left where it would not end within the picture, but not beyond its beginning. */
 static void put_text(struct image *image, int64_t x, int64_t y, int64_t size, const char *text, const uint8_t *ground) {
     static const uint8_t black[3], white[3] = {255, 255, 255};
     const uint8_t *ink = 3 * ground[0] + 6 * ground[1] + ground[2] > 1500 ? black : white;
-    int64_t count = 0;
-    for (const char *c = text; *c && count < TEXT_MOST; c++) count += (*c & 0xc0) != 0x80;
-    fill(image, x, y, x + (ADVANCE * count + 1) * size, y + LINE * size, ground);
+    const int64_t wide = text_width(text, size), room = (int64_t)image->width - wide;
+    int64_t count = letter_count(text);
+    if (x > room) x = room > 0 ? room : 0;
+    fill(image, x, y, x + wide, y + LINE * size, ground);
     x += size;
     for (const char *c = text; *c && count; c++) {
         if ((*c & 0xc0) == 0x80) continue;
@@ -143,7 +155,8 @@ void draw_point(struct image *image, float x, float y, uint32_t index, const cha
     const int64_t size = 1 + shorter_side(image) / 320, reach = 1 + shorter_side(image) / 160;
     if (!(x >= 0 && y >= 0 && x < (float)image->width && y < (float)image->height)) return;
     const int64_t left = (int64_t)x - reach, right = (int64_t)x + reach + 1, top = (int64_t)y - reach, bottom = (int64_t)y + reach + 1;
-    put_text(image, right + size, (top + bottom - LINE * size) / 2, size, text, color_of(index));
+    const int64_t wide = text_width(text, size), beside = right + size + wide > image->width ? left - size - wide : right + size;
+    put_text(image, beside < 0 ? right + size : beside, (top + bottom - LINE * size) / 2, size, text, color_of(index));
     fill(image, left - 1, top - 1, right + 1, bottom + 1, white);
     fill(image, left, top, right, bottom, color_of(index));
 }

@@ -6,10 +6,11 @@
 #include "tools/samples/image/image.h"
 
 /* A frame just inside x0..x1, y0..y1, in a colour of the class, with `text` on a ground of the same above it, or inside where there is no
- * room. Letters of ASCII are drawn as capitals, all else as a block. What lies outside is not drawn. */
+ * room, and further to the left near the right side. Letters of ASCII are drawn as capitals, all else as a block. What lies outside is not
+ * drawn. */
 void draw_box(struct image *image, float x0, float y0, float x1, float y1, uint32_t class, const char *text);
 
-/* A dot in a colour of the number, with `text` on its right. What lies outside is not drawn. */
+/* A dot in a colour of the number, with `text` on its right, or left where there is no room. What lies outside is not drawn. */
 void draw_point(struct image *image, float x, float y, uint32_t index, const char *text);
 
 /* Each pixel half in the colour of its class, which has one byte for it; those of the classes `none` and above `most` stay. */
