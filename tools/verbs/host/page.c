@@ -49,7 +49,7 @@ static const char style[] =
     "table.matrix thead th{text-align:right;padding:3px 7px}\n"
     "svg{display:block}svg.wide{width:100%;height:auto}\n"
     "svg.wide text{fill:var(--dim);font-size:10px}svg.wide line{stroke:var(--line)}svg.wide .bars{fill:var(--blue)}\n"
-    "svg.wide .dots{stroke:var(--blue);stroke-width:2;stroke-linecap:round;opacity:.35;fill:none}\n"
+    "svg.wide .dots{stroke:var(--blue);stroke-width:3;stroke-linecap:round;opacity:.6;fill:none}\n"
     "svg.wide .middle{stroke:var(--red);stroke-width:1.6;fill:none}\n"
     "main .plan text,main .noise text{fill:var(--ink)}main .plan .paper,main .noise .paper{fill:var(--card)}\n"
     "main .plan .kind,main .noise .kind{fill:var(--dim)}main .plan .grid,main .noise .grid{stroke:var(--line)}\n"
