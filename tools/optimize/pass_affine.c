@@ -102,20 +102,25 @@ static bool is_linear(struct onnx_node *node) {
 }
 
 /*
- * A map along the last axis goes in front of reshapes that leave that axis alone, where a matrix product stands, or its sum with a bias:
- * words in rows of a batch are flattened for a batch norm, and that is undone behind it.
+ * What a map may go in front of: by one number for all, whatever only moves elements. Along the last axis, reshapes that leave that axis
+ * alone, as words in rows of a batch are flattened for a batch norm, and that is undone behind it.
  */
-static bool go_before_reshapes(struct onnx_graph *g, struct onnx_node *node) {
+static struct onnx_value *before_move(const struct affine *a, const struct onnx_node *node) {
+    const bool reshapes = graph_reshapes(node);
+    struct onnx_value *from = reshapes || (a->axis < 0 && graph_is(node, "Transpose")) ? onnx_input(node, 0) : NULL;
+    if (!from || from->constant || from->shape.rank < 1) return NULL;
+    return a->axis < 0 || from->shape.dims[from->shape.rank - 1] == a->channels ? from : NULL;
+}
+
+/* Such a map goes in front of moves where a matrix product stands, or its sum with a bias. */
+static bool go_before_moves(struct onnx_graph *g, struct onnx_node *node) {
     struct affine a;
-    if (!affine_find(node, &a) || a.axis < 0 || a.axis != a.x->shape.rank - 1) return false;
-    struct onnx_node *reshape = NULL;
+    if (!affine_find(node, &a) || (a.axis >= 0 && a.axis != a.x->shape.rank - 1)) return false;
+    struct onnx_node *move = NULL;
     struct onnx_value *value = a.x;
-    for (struct onnx_value *from; graph_alone(value) && graph_reshapes(value->producer); value = from) {
-        from = onnx_input(value->producer, 0);
-        if (!from || from->constant || from->shape.rank < 1 || from->shape.dims[from->shape.rank - 1] != a.channels) return false;
-        reshape = value->producer;
-    }
-    if (!reshape || !graph_alone(value)) return false;
+    for (struct onnx_value *from; graph_alone(value) && (from = before_move(&a, value->producer)) != NULL; value = from)
+        move = value->producer;
+    if (!move || !graph_alone(value)) return false;
     struct affine sum;
     bool linear = is_linear(value->producer) || (graph_is(value->producer, "Add") && affine_find(value->producer, &sum) &&
                                                  graph_alone(sum.x) && is_linear(sum.x->producer));
@@ -124,16 +129,15 @@ static bool go_before_reshapes(struct onnx_graph *g, struct onnx_node *node) {
     for (int i = 0; i < 2; i++) {
         if (i ? !affine_shifts(&a) : !affine_scales(&a)) continue;
         struct onnx_value *inputs[2] = {value, graph_floats(g, node, i ? "shift" : "scale", &row, i ? a.shift : a.scale)};
-        value = graph_put(g, reshape, i ? "Add" : "Mul", inputs, 2, &shape);
+        value = graph_put(g, move, i ? "Add" : "Mul", inputs, 2, &shape);
     }
-    edit_set_input(g, reshape, 0, value);
+    edit_set_input(g, move, 0, value);
     return graph_bypass(g, node, a.x);
 }
 
 int pass_affine_before(struct onnx_graph *g) {
     int changes = 0;
-    for (size_t i = 0; graph_goes_on(g, i); i++)
-        changes += fold_before(g, graph_node_at(g, i)) || go_before_reshapes(g, graph_node_at(g, i));
+    for (size_t i = 0; graph_goes_on(g, i); i++) changes += fold_before(g, graph_node_at(g, i)) || go_before_moves(g, graph_node_at(g, i));
     return changes;
 }
 

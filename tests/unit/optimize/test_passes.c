@@ -179,100 +179,6 @@ static void maxima_become_pools(void **state) {
     };
     CHECK(rows);
 }
-#define NORM4 " %4 %4 %4 %4 "
-#define NORM6 " %6 %6 %6 %6 "
-
-static void affine_steps_fold_into_convolutions(void **state) {
-    (void)state;
-    static const struct row rows[] = {
-        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
-        {13, PICTURE, "Conv x %6x2x3x3 > c group:2; BatchNormalization c" NORM6 "> b; Relu b > y", "Conv Relu"},
-        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> y", "Conv"},
-        {13, PICTURE, CONV "Add c %6x1x1 > a; Mul a %1x6x1x1 > m; Div m #3 > d; Sub #1 d > s; BatchNormalization s" NORM6 "> y", "Conv"},
-        {13, PICTURE, "Conv x %6x4x1x1 > c; Add c %8 > y", "Conv Add"}, /* along the width */
-        {13, PICTURE, "ConvTranspose x %4x3x2x2 > c group:2 strides=2,2; BatchNormalization c" NORM6 "> y", "ConvTranspose"},
-        {13, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Add b c > y", "Conv BatchNormalization Add"}, /* read elsewhere */
-        {13, PICTURE, "Mul x %4x1x1 > m; Add m %4x1x1 > a; Relu a > y", "BatchNormalization Relu"},
-        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Mul b #2 > y", "BatchNormalization"},
-        {13, PICTURE, "Mul x #2 > m; Add m #1 > y", "Mul Add"},
-        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y", "Conv"},
-        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x2x3x3 > y group:2", "Conv"},
-        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y pads=1,1,1,1", "BatchNormalization Conv"},
-        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > y auto_pad@SAME_LOWER", "BatchNormalization Conv"},
-        {13, PICTURE, "Mul x %4x1x1 > b; Conv b %6x4x3x3 > y pads=1,1,1,1", "Conv"}, /* 0 stays 0 */
-        {13, PICTURE, "Mul x %4x1x1 > b; ConvTranspose b %4x6x3x3 > y", "ConvTranspose"},
-        {13, PICTURE, "Add x %4x1x1 > b; ConvTranspose b %4x6x3x3 > y", "Add ConvTranspose"}, /* fewer summands at the border */
-        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Flatten b > f; Gemm f %256x3 > y", "Flatten Gemm"},
-        {13, PICTURE, "BatchNormalization x" NORM4 "> b; Conv b %6x4x3x3 > c; Relu b > r; Conv r %6x4x3x3 > d; Add c d > y",
-         "BatchNormalization Conv Relu Conv Add"},
-        {13, "1,5", "MatMul x %5x3 > m; Add m %3 > y", "Gemm"},
-        {13, "1,5", "MatMul x %5x3 > m; Mul m %3 > y", "MatMul"},
-        {13, "2,4,5", "MatMul x %5x3 > m; Reshape m $8,3 > f; BatchNormalization f %3 %3 %3 %3 > b; Reshape b $2,4,3 > r; Relu r > y",
-         "MatMul Add Relu"},
-        {13, "2,4,5", "MatMul x %5x3 > m; Add m %3 > a; Reshape a $8,3 > f; BatchNormalization f %3 %3 %3 %3 > b; Relu b > y",
-         "MatMul Add Reshape Relu"},
-        {13, "2,4,5", "MatMul x %5x3 > m; Reshape m $8,3 > f; BatchNormalization f %3 %3 %3 %3 > b; Add f b > y",
-         "MatMul Reshape BatchNormalization Add"}, /* read elsewhere */
-        {13, "1,5", "Gemm x %3x5 %3 > m transB:1; BatchNormalization m %3 %3 %3 %3 > y", "Gemm"},
-        {13, "1,5", "Gemm x %3x5 %3 > m transB:1; Unsqueeze m $2 > u; BatchNormalization u %3 %3 %3 %3 > b; Squeeze b $2 > s; Relu s > y",
-         "Gemm Relu"},
-        {13, "1,4,1,1", "Conv x %6x4x1x1 > c; Flatten c > f; BatchNormalization f" NORM6 "> y", "Conv Flatten"},
-        {13, "1,4,2,1", "Conv x %3x4x1x1 > c; Flatten c > f; BatchNormalization f" NORM6 "> y", "Conv Flatten BatchNormalization"},
-        {13, "1,5", "Gemm x %5x3 %1x3 > m alpha~0.5 beta~2; Relu m > y", "Gemm Relu"},
-        {13, "2,5", "Gemm x %5x3 %2x1 > m; Mul m #2 > y", "Gemm Mul"}, /* a bias for each row */
-        {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > y", "MatMul Add"},
-        {13, "1,7,5", "MatMul x %5x3 > m; Sub #1 m > y", "MatMul Add"},
-        {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > a; Mul a #0.5 > y", "MatMul Add"},
-        {13, "1,7,5", "MatMul x %5x3 > m; Add m #2 > a; Mul a %3 > b; Sub b %3 > y", "MatMul Add"},
-        {13, "1,7,5", "Add x %5 > a; Mul a #0.5 > y", "Add Mul"},
-        {13, "1,7,5", "Mul x %5 > a; MatMul a %5x3 > y", "MatMul"},
-        {13, "1,7,5", "Mul x %7x1 > a; MatMul a %5x3 > y", "Mul MatMul"},
-        {13, "1,7,5", "Add x %5 > a; MatMul a %5x3 > y", "Add MatMul"},
-        {15, PICTURE, CONV "BatchNormalization c" NORM6 "> b training_mode:1; Relu b > y", "Conv BatchNormalization Relu"},
-        {13, PICTURE, "Conv x %6x4x1x1 > c; Mul c #1e39 > y", "Conv Mul"}, /* leaves float's range */
-    };
-    CHECK(rows);
-}
-
-static double at(const struct onnx_node *node, int input, size_t i) {
-    const struct onnx_tensor *t = onnx_input_constant(node, input);
-    assert_non_null(t);
-    assert_true(i < t->count);
-    return onnx_number(t, i);
-}
-
-/* Weights and biases against the formula, written down again: grouped convolution, batch norm behind it. */
-static void batch_norm_gives_its_formula(void **state) {
-    (void)state;
-    struct onnx_graph *g = network(13, PICTURE, "Conv x %6x2x3x3 %6 > c group:2; BatchNormalization c" NORM6 "> y epsilon~0.01");
-    graph_optimize(g, NULL);
-    assert_int_equal(g->node_count, 1);
-    for (int o = 0; o < 6; o++) {
-        double n = some_number(o), factor = n / sqrt(n + (double)0.01F);
-        assert_true(fabs(at(g->nodes[0], 2, (size_t)o) - (n + (n - n) * factor)) < 1e-6);
-        for (int i = 0; i < 18; i++) assert_true(fabs(at(g->nodes[0], 1, (size_t)(o * 18 + i)) - some_number(o * 18 + i) * factor) < 1e-6);
-    }
-    onnx_free(g);
-}
-
-/* Batch norm before a grouped convolution: a group's outputs see its own inputs only. */
-static void batch_norm_before_a_grouped_convolution_folds(void **state) {
-    (void)state;
-    struct onnx_graph *g = network(13, PICTURE, "Mul x %4x1x1 > m; Add m %1x4x1x1 > a; Conv a %6x2x1x1 > y group:2");
-    graph_optimize(g, NULL);
-    assert_int_equal(g->node_count, 1);
-    for (int o = 0; o < 6; o++) {
-        double bias = 0;
-        for (int i = 0; i < 2; i++) {
-            double w = some_number(o * 2 + i), n = some_number(o / 3 * 2 + i);
-            bias += w * n;
-            assert_true(fabs(at(g->nodes[0], 1, (size_t)(o * 2 + i)) - w * n) < 1e-6);
-        }
-        assert_true(fabs(at(g->nodes[0], 2, (size_t)o) - bias) < 1e-6);
-    }
-    onnx_free(g);
-}
-
 static void pads_in_a_row_add_up(void **state) {
     (void)state;
     static const int64_t wanted[4] = {2, 1, 2, 3};
@@ -300,7 +206,7 @@ static void bounds_of_clips_meet(void **state) {
     (void)state;
     struct onnx_graph *g = network(13, PICTURE, "Clip x #-1 #5 > a; Clip a #0.5 #6 > y");
     graph_optimize(g, NULL);
-    assert_true(at(g->nodes[0], 1, 0) == 0.5 && at(g->nodes[0], 2, 0) == 5);
+    assert_true(number_at(g->nodes[0], 1, 0) == 0.5 && number_at(g->nodes[0], 2, 0) == 5);
     onnx_free(g);
     g = network(10, PICTURE, "LRN x > h size:3; Min h #6 > y"); /* stays in opset 10 */
     graph_optimize(g, NULL);
@@ -480,9 +386,6 @@ int main(void) {
         cmocka_unit_test(bounds_become_functions),
         cmocka_unit_test(pads_fold_into_windows),
         cmocka_unit_test(reduces_over_pictures_become_pools),
-        cmocka_unit_test(affine_steps_fold_into_convolutions),
-        cmocka_unit_test(batch_norm_gives_its_formula),
-        cmocka_unit_test(batch_norm_before_a_grouped_convolution_folds),
         cmocka_unit_test(bounds_of_clips_meet),
         cmocka_unit_test(every_pass_is_noticed_once),
         cmocka_unit_test(pads_in_a_row_add_up),

@@ -182,8 +182,18 @@ static inline void check_numbers(int opset, const char *x, const char *nodes, fl
     onnx_free(g);
 }
 
+/* Element i of a constant input. */
+static inline double number_at(const struct onnx_node *node, int input, size_t i) {
+    const struct onnx_tensor *t = onnx_input_constant(node, input);
+    assert_non_null(t);
+    assert_true(i < t->count);
+    return onnx_number(t, i);
+}
+
 #define CHECK(rows) check_rows(rows, sizeof(rows) / sizeof *(rows))
 #define PICTURE "1,4,8,8"
 #define CONV "Conv x %6x4x3x3 %6 > c pads=1,1,1,1;"
+#define NORM4 " %4 %4 %4 %4 "
+#define NORM6 " %6 %6 %6 %6 "
 
 #endif
