@@ -42,7 +42,10 @@ struct morsel_tile {
     size_t x_step;
     uint8_t *y;                 /* first channel of the first pixel */
     size_t y_step;              /* from pixel to pixel */
-    int32_t (*raw)[MORSEL_RAW]; /* RAW: sums [pixel][channel] */
+    int32_t (*raw)[MORSEL_RAW]; /* RAW: sums [pixel][channel], or NULL: results are stored, as follows */
+    const struct morsel_conv_args *conv;
+    uint32_t channel; /* the tile's first .. */
+    size_t first;     /* .. and its first element */
     struct morsel_pairs *room;
     int32_t *sums; /* of earlier pieces, if `begun`; not `ended`: where sums go instead of results */
     uint32_t begun, ended;
@@ -59,10 +62,12 @@ void morsel_start_zeros(const struct morsel_tile *t, const int32_t *below, uint3
 /* Of n bytes in the signed domain, a multiple of 4. */
 int32_t morsel_sum_signed(const uint8_t *x, uint32_t n);
 
-/* A tile's raw sums as floats, from element `first` on; `channel` is the tile's first. lines: scale and zero point of each pixel; sums
- * begin with a zero point of 128. Weights with zero points are `taps` a sum. */
-void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, uint32_t channel, size_t first,
-                              const float *lines, int32_t taps);
+/* RAW: sums of the sixteen channels of the tile from c on, of pixel p. */
+void morsel_put_sums(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, uint32_t c);
+
+/* A tile's kept sums as floats. lines: scale and zero point of each pixel; sums begin with a zero point of 128. Weights with zero points
+ * are `taps` a sum. */
+void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, const float *lines, int32_t taps);
 
 /* Convolutions in tiles; what they do not take goes to plain C. room: for the tiles that want one, else NULL. */
 void morsel_conv_tiles(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n, morsel_tile_fn *tile,

@@ -121,11 +121,7 @@ INLINE const int8_t *add_one_deep(struct morsel_sum16 *s, const uint8_t *x, uint
 static void put(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, uint32_t c) {
     const struct morsel_requant *f = &t->span->requant;
     if (f->mode == MORSEL_REQUANT_RAW) {
-        int32_t *raw = t->raw[p] + c;
-        vst1q_s32(raw, s.s0);
-        vst1q_s32(raw + 4, s.s1);
-        vst1q_s32(raw + 8, s.s2);
-        vst1q_s32(raw + 12, s.s3);
+        morsel_put_sums(t, s, p, c);
         return;
     }
     int8x16_t v = morsel_requant16(s, t->span->multiplier + c, t->span->offset + c, f, f->mode);

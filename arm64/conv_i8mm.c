@@ -127,19 +127,19 @@ INLINE void put_half(const struct morsel_tile *t, int8x16_t ab, int8x16_t cd, ui
     vst1_s8((int8_t *)y + 3 * t->y_step, vget_low_s8(d));
 }
 
-/* Sums of a pair of pixels and eight channels: two of one pixel, two of the other, ... */
-static void part_pair(const int32_t *sums, int32_t *even, int32_t *odd) {
-    for (uint32_t i = 0; i < 8; i += 4, sums += 8, even += 4, odd += 4) {
-        const int64x2_t a = vreinterpretq_s64_s32(vld1q_s32(sums)), b = vreinterpretq_s64_s32(vld1q_s32(sums + 4));
-        vst1q_s32(even, vreinterpretq_s32_s64(vuzp1q_s64(a, b)));
-        vst1q_s32(odd, vreinterpretq_s32_s64(vuzp2q_s64(a, b)));
-    }
+/* Of four sums, two of one pixel and two of the other: those of the one, or of the other. */
+INLINE int32x4_t of_pixel(const int32_t *sums, uint32_t odd) {
+    const int64x2_t a = vreinterpretq_s64_s32(vld1q_s32(sums)), b = vreinterpretq_s64_s32(vld1q_s32(sums + 4));
+    return vreinterpretq_s32_s64(odd ? vuzp2q_s64(a, b) : vuzp1q_s64(a, b));
 }
 
+/* Sums of pairs of pixels and eight channels. */
 static void put_raw(const struct morsel_tile *t, const int32_t *sums, uint32_t c) {
-    for (uint32_t p = 0; p < 4; p += 2, sums += 32) {
-        part_pair(sums, t->raw[p] + c, t->raw[p + 1] + c);
-        part_pair(sums + 16, t->raw[p] + c + 8, t->raw[p + 1] + c + 8);
+    for (uint32_t p = 0; p < t->pixels; p++) {
+        const int32_t *from = sums + p / 2 * 32;
+        const struct morsel_sum16 s = {of_pixel(from, p % 2), of_pixel(from + 8, p % 2), of_pixel(from + 16, p % 2),
+                                       of_pixel(from + 24, p % 2)};
+        morsel_put_sums(t, s, p, c);
     }
 }
 

@@ -343,9 +343,7 @@ static void any_pixel(const struct morsel_conv_args *a, const uint8_t *const *ro
     for (uint32_t kx = 0; kx < win->kernel_w && !whole; kx++)
         for (uint32_t q = 0; q < quads; q++, w += 64) add_column(&s, load_quad(a, rows, q * 4, left + kx * win->dilation_w, c), w);
     if (span->requant.mode == MORSEL_REQUANT_RAW) {
-        int32_t raw[16];
-        vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
-        morsel_store_raw(&a->y, &a->channels, raw, c, n, at + c);
+        morsel_store_raw(&a->y, &a->channels, s, c, n, at + c);
         return;
     }
     const float *m = span->multiplier + c % MORSEL_SPAN, *o = span->offset + c % MORSEL_SPAN;

@@ -113,9 +113,7 @@ static void put(const struct block *b, struct morsel_sum16 s, const struct morse
     const struct morsel_conv_args *a = b->a;
     const float *m = span->multiplier + b->c % MORSEL_SPAN, *o = span->offset + b->c % MORSEL_SPAN;
     if (span->requant.mode == MORSEL_REQUANT_RAW) {
-        int32_t raw[16];
-        vst1q_s32(raw, s.s0), vst1q_s32(raw + 4, s.s1), vst1q_s32(raw + 8, s.s2), vst1q_s32(raw + 12, s.s3);
-        morsel_store_raw(&a->y, &a->channels, raw, b->c, b->n, at + b->c);
+        morsel_store_raw(&a->y, &a->channels, s, b->c, b->n, at + b->c);
         return;
     }
     morsel_store_part((uint8_t *)a->y.data + at + b->c, morsel_requant16(s, m, o, &span->requant, span->requant.mode), b->n);

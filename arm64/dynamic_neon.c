@@ -83,15 +83,15 @@ static inline float32x4_t finish(int32x4_t sum, float32x4_t m, float32x4_t bias,
     return morsel_limit4(vaddq_f32(vmulq_f32(vcvtq_f32_s32(sum), m), bias), low, high);
 }
 
-void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, uint32_t channel, size_t first,
-                              const float *lines, int32_t taps) {
+void morsel_store_tile_floats(const struct morsel_conv_args *a, const struct morsel_tile *t, const float *lines, int32_t taps) {
     const struct morsel_channels *c = &a->channels;
     const float32x4_t low = vdupq_n_f32(a->y.float_min), high = vdupq_n_f32(a->y.float_max);
+    uint32_t channel = t->channel;
     float *y[4], scale[4];
     int32_t shift[4];
     for (uint32_t p = 0; p < t->pixels; p++) {
         const float *line = lines + 2 * (size_t)p;
-        y[p] = (float *)a->y.data + first + (size_t)p * a->window.out_c;
+        y[p] = (float *)a->y.data + t->first + (size_t)p * a->window.out_c;
         scale[p] = line[0];
         shift[p] = 128 - morsel_found_zero(line);
     }

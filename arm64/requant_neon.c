@@ -59,47 +59,34 @@ struct limits {
 
 static inline struct limits limits_of(const struct morsel_output *y) {
     const struct morsel_qparams *q = &y->qparams;
-    struct limits l = {
-        vdupq_n_f32(q->is_float ? y->float_min : (float)(y->out_min - q->zero)),
-        vdupq_n_f32(q->is_float ? y->float_max : (float)(y->out_max - q->zero)),
-        vdupq_n_s32(q->zero + (int32_t)q->sign_flip),
-    };
+    struct limits l = {vdupq_n_f32((float)(y->out_min - q->zero)), vdupq_n_f32((float)(y->out_max - q->zero)),
+                       vdupq_n_s32(q->zero + (int32_t)q->sign_flip)};
     return l;
 }
 
-static inline float32x4_t scaled(const struct morsel_channels *c, const int32_t *sums, uint32_t channel) {
-    return vmulq_f32(vcvtq_f32_s32(vld1q_s32(sums)), vld1q_f32(c->multiplier + channel));
+static inline float32x4_t scaled(int32x4_t sum, const float *multiplier) {
+    return vmulq_f32(vcvtq_f32_s32(sum), vld1q_f32(multiplier));
 }
 
 static inline int16x8_t whole(float32x4_t a, float32x4_t b, int32x4_t add) {
     return vcombine_s16(vmovn_s32(vaddq_s32(vcvtnq_s32_f32(a), add)), vmovn_s32(vaddq_s32(vcvtnq_s32_f32(b), add)));
 }
 
-static void store_floats(float *to, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d, uint32_t n) {
-    const float32x4x4_t v = {{a, b, c, d}};
-    if (n == 16) vst1q_f32_x4(to, v);
-    else memcpy(to, &v, n * sizeof *to);
-}
-
-void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,
+void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, struct morsel_sum16 s, uint32_t channel, uint32_t n,
                       size_t first) {
-    const struct limits l = limits_of(y);
-    for (uint32_t now; n; n -= now, sums += 16, channel += 16, first += now) {
-        float32x4_t v0 = scaled(c, sums, channel), v1 = scaled(c, sums + 4, channel + 4);
-        float32x4_t v2 = scaled(c, sums + 8, channel + 8), v3 = scaled(c, sums + 12, channel + 12);
-        if (c->float_bias) {
-            const float *bias = c->float_bias + channel;
-            v0 = vaddq_f32(v0, vld1q_f32(bias)), v1 = vaddq_f32(v1, vld1q_f32(bias + 4));
-            v2 = vaddq_f32(v2, vld1q_f32(bias + 8)), v3 = vaddq_f32(v3, vld1q_f32(bias + 12));
-        }
-        v0 = morsel_limit4(v0, l.low, l.high), v1 = morsel_limit4(v1, l.low, l.high);
-        v2 = morsel_limit4(v2, l.low, l.high), v3 = morsel_limit4(v3, l.low, l.high);
-        now = n < 16 ? n : 16;
-        if (y->qparams.is_float) {
-            store_floats((float *)y->data + first, v0, v1, v2, v3, now);
-            continue;
-        }
-        const int8x8_t a = vmovn_s16(whole(v0, v1, l.add)), b = vmovn_s16(whole(v2, v3, l.add));
-        morsel_store_part((uint8_t *)y->data + first, vcombine_s8(a, b), now);
+    const float *m = c->multiplier + channel, *bias = c->float_bias + channel;
+    float32x4_t v0 = scaled(s.s0, m), v1 = scaled(s.s1, m + 4), v2 = scaled(s.s2, m + 8), v3 = scaled(s.s3, m + 12);
+    if (c->float_bias) {
+        v0 = vaddq_f32(v0, vld1q_f32(bias)), v1 = vaddq_f32(v1, vld1q_f32(bias + 4));
+        v2 = vaddq_f32(v2, vld1q_f32(bias + 8)), v3 = vaddq_f32(v3, vld1q_f32(bias + 12));
     }
+    if (y->qparams.is_float) {
+        morsel_store_sixteen(y, v0, v1, v2, v3, n, first);
+        return;
+    }
+    const struct limits l = limits_of(y);
+    v0 = morsel_limit4(v0, l.low, l.high), v1 = morsel_limit4(v1, l.low, l.high);
+    v2 = morsel_limit4(v2, l.low, l.high), v3 = morsel_limit4(v3, l.low, l.high);
+    const int8x8_t a = vmovn_s16(whole(v0, v1, l.add)), b = vmovn_s16(whole(v2, v3, l.add));
+    morsel_store_part((uint8_t *)y->data + first, vcombine_s8(a, b), n);
 }

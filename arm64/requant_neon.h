@@ -43,7 +43,7 @@ struct morsel_requant {
 
 /* A span: the constants of up to 64 channels, four channel blocks, prepared together. */
 #define MORSEL_SPAN 64u
-#define MORSEL_RAW (MORSEL_SPAN / 2) /* channels of a span whose sums stay sums, at most */
+#define MORSEL_RAW (MORSEL_SPAN / 2) /* channels of a span whose sums are kept, at most */
 struct morsel_span {
     struct morsel_requant requant;
     uint32_t uses;              /* about how many sums each channel has */
@@ -55,7 +55,7 @@ struct morsel_span {
             float multiplier[MORSEL_SPAN];
             float offset[MORSEL_SPAN]; /* RELU: -2^23 * multiplier */
         };
-        int32_t raw[4][MORSEL_RAW]; /* RAW: the sums of a tile */
+        int32_t raw[4][MORSEL_RAW]; /* RAW: the sums of a tile, where they are kept */
     };
 };
 
@@ -72,13 +72,13 @@ static inline __attribute__((always_inline)) float32x4_t morsel_limit4(float32x4
     return vbslq_f32(vcgtq_f32(v, high), high, v);
 }
 
-/* Raw sums of the n channels from `channel` on, into elements `first` and on. Sums and constants are read in sixteens. */
-void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, const int32_t *sums, uint32_t channel, uint32_t n,
-                      size_t first);
-
 struct morsel_sum16 {
     int32x4_t s0, s1, s2, s3;
 };
+
+/* Raw sums of sixteen channels from `channel` on become elements `first` and on, n at most. Constants are read in sixteens. */
+void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, struct morsel_sum16 s, uint32_t channel, uint32_t n,
+                      size_t first);
 
 /* Two vectors at p + at, loaded here and not where the compiler would rather have them. Single loads right before their use cost more to
  * decode; copies of what is loaded already take the arithmetic's pipes. */
@@ -199,6 +199,17 @@ static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, str
     int16x8_t rounded = morsel_low_halves(vaddq_f32(a, k->round), vaddq_f32(b, k->round)); /* CLAMPED: magic alone */
     int8x8_t v = vqmovn_s16(vaddq_s16(rounded, k->zero));
     vst1_s8((int8_t *)to, mode == MORSEL_REQUANT_CLAMPED ? veor_s8(v, k->sign_flip) : v);
+}
+
+/* The first n of sixteen floats, within y's limits, become elements `first` and on. */
+static inline void morsel_store_sixteen(const struct morsel_output *y, float32x4_t v0, float32x4_t v1, float32x4_t v2, float32x4_t v3,
+                                        uint32_t n, size_t first) {
+    const float32x4_t low = vdupq_n_f32(y->float_min), high = vdupq_n_f32(y->float_max);
+    const float32x4x4_t v = {
+        {morsel_limit4(v0, low, high), morsel_limit4(v1, low, high), morsel_limit4(v2, low, high), morsel_limit4(v3, low, high)}};
+    float *to = (float *)y->data + first;
+    if (n >= 16) vst1q_f32_x4(to, v);
+    else memcpy(to, &v, n * sizeof *to);
 }
 
 /* The first n of sixteen bytes. */

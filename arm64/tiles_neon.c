@@ -56,13 +56,24 @@ static void point_pieces(struct walk *w, uint32_t first, uint32_t pixels, uint32
     }
 }
 
-static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_t channel, size_t first, uint32_t pixel) {
+/* Sums of sixteen channels of the tile from c on, of pixel p. */
+static void store_sums(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, uint32_t c) {
+    morsel_store_raw(&t->conv->y, &t->conv->channels, s, t->channel + c, t->channels - c, t->first + (size_t)p * t->conv->window.out_c + c);
+}
+
+void morsel_put_sums(const struct morsel_tile *t, struct morsel_sum16 s, uint32_t p, uint32_t c) {
+    const int32x4x4_t v = {{s.s0, s.s1, s.s2, s.s3}};
+    if (t->raw) vst1q_s32_x4(t->raw[p] + c, v);
+    else store_sums(t, s, p, c);
+}
+
+/* What was kept of a tile. */
+static void store_raw(const struct walk *w, const struct morsel_tile *t, uint32_t pixel) {
     if (w->lines) {
-        morsel_store_tile_floats(w->a, t, channel, first, w->lines + 2 * (size_t)pixel, (int32_t)w->k);
+        morsel_store_tile_floats(w->a, t, w->lines + 2 * (size_t)pixel, (int32_t)w->k);
         return;
     }
-    for (uint32_t p = 0; p < t->pixels; p++)
-        morsel_store_raw(&w->a->y, &w->a->channels, w->own->span.raw[p], channel, t->channels, first + (size_t)p * w->a->window.out_c);
+    for (uint32_t p = 0; p < t->pixels; p++) store_sums(t, morsel_load_start(t->raw[p]), p, 0);
 }
 
 /* For each pixel of the tiles: the zero points of the bytes that weights are multiplied with, less those bytes. */
@@ -163,13 +174,15 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         .tiles = 1,
         .x_step = 4 * (size_t)(w->packing ? w->line : a->window.in_c),
         .y_step = a->window.out_c,
-        .raw = w->own->span.raw,
+        .conv = a,
+        .channel = start,
         .room = w->room,
         .ended = 1,
         .zero = a->channels.weight_zero ? a->channels.weight_zero + start : NULL,
         .below = w->own->below,
     };
     const int strips = w->deep && pixels >= MORSEL_ROOM_PIXELS, parts = !strips && !w->packing && w->pieces > w->cells;
+    if (parts || w->lines) t.raw = w->own->span.raw;
     if (parts) prepare_parts(w, start);
     else morsel_span_prepare(&w->own->span, &a->channels, &a->x, &a->y, start, (t.channels + 15) / 16);
     w->own->span.uses = pixels;
@@ -196,6 +209,7 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
         t.pixels = pixels - p < w->beside ? pixels - p : w->beside;
         t.tiles = t.pixels < 4 ? 1 : tiles < most ? tiles : most;
         step = t.tiles * t.pixels;
+        t.first = first;
         if (!a->y.qparams.is_float) t.y = (uint8_t *)a->y.data + first;
         if (parts) {
             run_parts(w, &t, p, g * w->depth, fn);
@@ -206,7 +220,7 @@ static void run_span(struct walk *w, uint32_t g, uint32_t c, uint32_t pixels, si
             if (t.zero) sum_below(w, &t);
             fn(&t);
         }
-        if (w->own->span.requant.mode == MORSEL_REQUANT_RAW) store_raw(w, &t, start, first, p);
+        if (t.raw) store_raw(w, &t, p);
     }
 }
 
@@ -271,7 +285,8 @@ static void share(struct walk *w, uint32_t pixels) {
     w->most = w->room ? MORSEL_SPAN : span_channels(w, pixels);
     if (w->room && depth <= w->room->bytes / 16 && pixels >= MORSEL_ROOM_PIXELS) share_room(w, depth, raw, pixels);
     if (w->deep || (!w->packing && w->pieces > w->cells) || (w->nine && w->bytes < MEMORY)) w->most = 16;
-    if (raw && w->most > MORSEL_RAW) w->most = MORSEL_RAW;
+    /* Each tile reads all their weights: from the nearest cache. */
+    if (raw && w->most > MORSEL_RAW && (w->lines || w->k > 512)) w->most = MORSEL_RAW;
 }
 
 /* The memory: of what is lent, behind what tiles keep there, or else on the stack. */
@@ -367,7 +382,7 @@ static __attribute__((noinline)) void walk_blocks(struct walk *w, struct morsel_
         rows = block ? 0 : (end - begin) / a->blocks;
         if (!rows && end - begin < a->blocks - block) stop = block + end - begin;
         w->rows = &line; /* cppcheck-suppress autoVariables */
-        w->lines = a->lines ? a->lines + 2 * (size_t)row : NULL;
+        if (a->lines) w->lines = a->lines + 2 * (size_t)row;
         window->out_w = rows ? rows : 1;
         window->in_w = (window->out_w - 1) * window->stride_w + window->kernel_w;
         window->in_row = window->in_w * window->in_c;
@@ -390,6 +405,7 @@ static int fc_tiles(const struct morsel_fc_args *a, uint32_t apart, uint32_t y_s
     if (a->lines) conv.x.qparams.zero = 128; /* zero points come with the results */
     w.a = &conv;
     w.room = room;
+    w.lines = a->lines;
     if (!plan(&w)) return 0;
     w.outs = a->outputs;
     walk_blocks(&w, &conv.window, a, begin, end, tile);
