@@ -5,6 +5,8 @@
 
 #include "arm64.h"
 
+#include <float.h>
+
 typedef float32x4x2_t eight;
 
 #define MORSEL_INLINE static inline __attribute__((always_inline))
@@ -116,7 +118,7 @@ struct eight_writer {
     float32x4_t float_min, float_max, scale, low, high; /* low, high: of bytes, without the zero point */
     int32x4_t zero;
     uint8x8_t sign_flip;
-    uint32_t is_float;
+    uint32_t is_float, limited;
 };
 
 static inline struct eight_writer eight_writer(const struct morsel_output *y) {
@@ -129,6 +131,7 @@ static inline struct eight_writer eight_writer(const struct morsel_output *y) {
         vdupq_n_s32(y->qparams.zero),
         vdup_n_u8((uint8_t)y->qparams.sign_flip),
         y->qparams.is_float,
+        y->float_min >= -FLT_MAX || y->float_max <= FLT_MAX,
     };
     return w;
 }
@@ -157,7 +160,8 @@ MORSEL_INLINE void eight_write_steps(const struct eight_writer *w, void *y, size
 
 MORSEL_INLINE void eight_write(const struct eight_writer *w, void *y, size_t i, uint32_t first, uint32_t n, eight v) {
     uint8_t bytes[32];
-    float32x4_t low = eight_clamp(w, v.val[0]), high = eight_clamp(w, v.val[1]);
+    float32x4_t low = v.val[0], high = v.val[1];
+    if (w->limited) low = eight_clamp(w, low), high = eight_clamp(w, high);
     if (w->is_float) {
         eight_save(n < 8 ? (float *)(void *)bytes : (float *)y + i, eight_of(eight_sound(low), eight_sound(high)));
         if (n < 8) memcpy((float *)y + i, bytes + first * sizeof(float), n * sizeof(float));
