@@ -43,6 +43,13 @@ verify "it runs" sh -c "'$morsel' run '$work/d.morsel' $pictures/bird.ppm"
 verify "and is compared" sh -c "'$morsel' compare $float '$work/d.morsel' --data $pictures --json | grep -q '\"sqnr_weight_db\": [0-9]'"
 verify "a layer of it in float" call_says "head .Gemm. runs in float" 0 $float --dynamic --picture $rule --exclude head -o "$work/e.morsel"
 verify "other bytes" differs "$work/d.morsel" "$work/e.morsel"
+verify "a layer at run time beside static ones" call 0 $float --data $pictures --picture $rule --dynamic-node head -o "$work/m.morsel"
+verify "is one" sh -c "'$morsel' inspect '$work/m.morsel' --json | grep -c '\"dynamic_' | grep -qx 1"
+verify "the others are static" sh -c "'$morsel' inspect '$work/m.morsel' --json | grep -c '\"conv\"' | grep -qvx 0"
+verify "it is compared" sh -c "'$morsel' compare $float '$work/m.morsel' --data $pictures --json | grep -q '\"sqnr_weight_db\": [0-9]'"
+verify "all layers of an operator" call 0 $float --data $pictures --picture $rule --dynamic-node Conv -o "$work/n.morsel"
+verify "in float where both are said" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude head \
+    --dynamic-node head -o "$work/e.morsel"
 verify "a layer inside another operator" call_says "Gemm. runs in float" 0 "$work/fused.onnx" --dynamic --exclude FusedGemm -o "$work/e.morsel"
 verify "the same by the node's name" call_says "Gemm. runs in float" 0 "$work/fused.onnx" --dynamic --exclude layer -o "$work/e.morsel"
 verify "all sums and none" call_says "adaround or --no-adaround" 2 $float --data $pictures --picture $rule --adaround --no-adaround -o "$work/o.morsel"
@@ -60,6 +67,8 @@ same() {
         cmp "$work/c.npy" "$work/best.npy"
 }
 verify "their answers are those of plain C" same "$work/f.morsel"
+verify "those of a layer at run time, too" same "$work/m.morsel"
+verify "and of several" same "$work/n.morsel"
 verify "its weights as 16-bit floats" call 0 $float --data $pictures --picture $rule --exclude Conv --half -o "$work/h.morsel"
 verify "take less room" sh -c "[ \$(wc -c <'$work/h.morsel') -lt \$(wc -c <'$work/f.morsel') ]"
 verify "and give the answers of plain C" same "$work/h.morsel"
@@ -164,6 +173,11 @@ for option in "--data $pictures" "--method mse" --int8 --no-bias-correction --no
     # shellcheck disable=SC2086
     verify "it has no use for $option" call_says "and --dynamic has none" 2 $float --dynamic $option -o "$work/x.morsel"
 done
+verify "nor for layers at run time beside static ones" call_says "among static ones" 2 $float --dynamic --dynamic-node head -o "$work/x.morsel"
+verify "a layer at run time that is not there" call_says "no node and no operator" 2 $float --data $pictures --picture $rule --dynamic-node haed \
+    -o "$work/x.morsel"
+verify "or is none" call_says "with constant weights" 2 $float --data $pictures --picture $rule --dynamic-node Add -o "$work/x.morsel"
+verify "or in a QDQ form" call_says "QDQ form has no scales" 2 $float --data $pictures --picture $rule --dynamic-node head -o "$work/x.onnx"
 verify "nor a QDQ form" call_says "QDQ form has no scales" 2 $float --dynamic -o "$work/x.onnx"
 verify "a percentile of another method" call_says "for --method percentile" 2 $float --data $pictures --percentile 99 -o "$work/x.morsel"
 refused=tests/cli/float_refused.onnx

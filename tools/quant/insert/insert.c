@@ -249,7 +249,8 @@ struct onnx_graph *insert(const struct scheme *scheme) {
     memcpy(in.origins, in.graph->values, values * sizeof(void *));
     memcpy(in.nodes, in.graph->nodes, nodes * sizeof(void *));
     for (size_t n = 0; n < nodes; n++) {
-        if (scheme->nodes[n].layer) (scheme->options.dynamic ? insert_dynamic : insert_layer)(&in, in.nodes[n], scheme->nodes[n].layer);
+        const struct scheme_layer *layer = scheme->nodes[n].layer;
+        if (layer) (layer->dynamic ? insert_dynamic : insert_layer)(&in, in.nodes[n], layer);
         if (scheme->options.dynamic && !scheme_excludes(&scheme->options, in.nodes[n])) insert_table(&in, in.nodes[n]);
         insert_constants(&in, in.nodes[n], scheme->graph->nodes[n], scheme->nodes[n].role);
     }

@@ -49,10 +49,24 @@ static size_t node_index(const struct placing *p, const struct onnx_node *node) 
     return scheme_node_index(p->scheme, node);
 }
 
-bool scheme_excludes(const struct scheme_options *options, const struct onnx_node *node) {
-    for (size_t i = 0; i < options->excluded_count; i++)
-        if (!strcmp(options->excluded[i], node->name) || !strcmp(options->excluded[i], node->op)) return true;
+static bool is_named(const char *const *list, size_t count, const struct onnx_node *node) {
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(list[i], node->name) || !strcmp(list[i], node->op)) return true;
     return false;
+}
+
+bool scheme_excludes(const struct scheme_options *options, const struct onnx_node *node) {
+    return is_named(options->excluded, options->excluded_count, node);
+}
+
+/* One picture, or rows. */
+static bool has_dynamic_form(const struct onnx_node *node) {
+    if (!strcmp(node->op, "Conv")) return node->inputs[0]->shape.dims[0] == 1;
+    return (!strcmp(node->op, "Gemm") || !strcmp(node->op, "MatMul")) && !onnx_attribute_int(node, "transA", 0);
+}
+
+bool scheme_at_run_time(const struct scheme_options *options, const struct onnx_node *node) {
+    return is_named(options->at_run_time, options->at_run_time_count, node) && kind_of(node, NULL) == KIND_LAYER && has_dynamic_form(node);
 }
 
 /* A Softmax over so many that steps of 1/256 are coarse: it runs in float, and its range is looked at. */
@@ -73,8 +87,8 @@ static void find_kinds(struct placing *p) {
         bool runs = false;
         for (int i = 0; i < node->input_count; i++) runs = runs || is_activation(node->inputs[i]);
         p->kinds[n] = runs && !node->folded ? kind_of(node, &p->axes[n]) : KIND_UNKNOWN;
-        if (scheme_excludes(&p->scheme->options, node) || onnx_attribute_int(node, ONNX_EXACT_MARK, 0) ||
-            (p->kinds[n] == KIND_SOFTMAX && wants_small_steps(node)))
+        if (scheme_excludes(&p->scheme->options, node) || scheme_at_run_time(&p->scheme->options, node) ||
+            onnx_attribute_int(node, ONNX_EXACT_MARK, 0) || (p->kinds[n] == KIND_SOFTMAX && wants_small_steps(node)))
             p->scheme->nodes[n].role = SCHEME_FLOAT;
         else p->scheme->nodes[n].role = runs && !node->folded ? roles[p->kinds[n]] : SCHEME_NOTHING;
         for (int i = 0; i < node->output_count; i++)
@@ -298,33 +312,39 @@ static void find_centred(struct placing *p) {
     }
 }
 
+/* Those at run time are float to all others. */
+static bool is_layer(const struct placing *p, size_t n) {
+    const struct onnx_node *node = p->graph->nodes[n];
+    return p->scheme->nodes[n].role == SCHEME_LAYER ||
+           (p->kinds[n] == KIND_LAYER && scheme_at_run_time(&p->scheme->options, node) && !scheme_excludes(&p->scheme->options, node));
+}
+
 /* The layers, without numbers: those come with scheme_make_layers(). */
 static void list_layers(struct placing *p) {
     struct scheme *s = p->scheme;
-    for (size_t n = 0; n < p->graph->node_count; n++) s->layer_count += s->nodes[n].role == SCHEME_LAYER;
+    for (size_t n = 0; n < p->graph->node_count; n++) s->layer_count += is_layer(p, n);
     s->layers = onnx_alloc(p->graph, s->layer_count * sizeof *s->layers);
     size_t at = 0;
     for (size_t n = 0; n < p->graph->node_count; n++)
-        if (s->nodes[n].role == SCHEME_LAYER) {
+        if (is_layer(p, n)) {
             struct onnx_node *node = p->graph->nodes[n];
             s->nodes[n].layer = &s->layers[at];
             s->layers[at++] = (struct scheme_layer){.node = node,
                                                     .add = bias_behind(p, node),
                                                     .weights = node->inputs[1]->constant,
                                                     .x = index_of(p, node->inputs[0]),
-                                                    .out = index_of(p, node->outputs[0])};
+                                                    .out = index_of(p, node->outputs[0]),
+                                                    .dynamic = s->nodes[n].role != SCHEME_LAYER || s->options.dynamic};
         }
 }
 
-/* Of a dynamic scheme only layers are in integers, whose inputs are one picture or rows. */
+/* Of a dynamic scheme only layers are in integers. */
 static void keep_layers(struct scheme *scheme) {
     size_t count = 0;
     for (size_t i = 0; i < scheme->value_count; i++) scheme->values[i].quantized = false;
     for (size_t n = 0; n < scheme->graph->node_count; n++) {
-        const struct onnx_node *node = scheme->graph->nodes[n];
-        const bool conv = !strcmp(node->op, "Conv"), product = !strcmp(node->op, "Gemm") || !strcmp(node->op, "MatMul");
-        const bool taken = (conv && node->inputs[0]->shape.dims[0] == 1) || (product && !onnx_attribute_int(node, "transA", 0));
-        if (scheme->nodes[n].role == SCHEME_NOTHING || (scheme->nodes[n].role == SCHEME_LAYER && taken)) continue;
+        const enum scheme_role role = scheme->nodes[n].role;
+        if (role == SCHEME_NOTHING || (role == SCHEME_LAYER && has_dynamic_form(scheme->graph->nodes[n]))) continue;
         scheme->nodes[n].role = SCHEME_FLOAT;
         scheme->nodes[n].layer = NULL;
     }

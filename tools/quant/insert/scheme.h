@@ -24,6 +24,8 @@ struct scheme_options {
     bool clip_weights;           /* a layer's scale by least squared error, not by its largest weight */
     const char *const *excluded; /* nodes by name or operators, which stay float */
     size_t excluded_count;
+    const char *const *at_run_time; /* the same, of layers among static ones that quantize their input at run time */
+    size_t at_run_time_count;
 };
 
 /* A layer with constant weights in integers: Conv, ConvTranspose, Gemm, MatMul. */
@@ -41,6 +43,7 @@ struct scheme_layer {
     int8_t *values; /* in the order of the weights' constant, without zero point */
     float *bias;    /* [outputs], float; zeros where the layer had none */
     bool has_bias;  /* false: left out as long as `bias` is all zeros */
+    bool dynamic;   /* its input is quantized at run time, and its result is float: only the weights have numbers here */
     int most;       /* values lie in -most..most */
 };
 
@@ -85,6 +88,9 @@ struct scheme {
 
 /* Whether a node shall stay float, by its name or its operator. */
 bool scheme_excludes(const struct scheme_options *options, const struct onnx_node *node);
+
+/* Whether a node is among those whose input is quantized at run time, and is a layer that can. */
+bool scheme_at_run_time(const struct scheme_options *options, const struct onnx_node *node);
 
 /* Everything float. */
 struct scheme *scheme_new(struct onnx_graph *graph, const struct scheme_options *options);

@@ -114,7 +114,7 @@ void scheme_make_layers(struct scheme *scheme) {
         read_shape(layer);
         read_bias(scheme->graph, layer);
         choose_scales(scheme->graph, layer, &scheme->options);
-        if (!scheme->options.dynamic) scheme_fit_scales(layer, scheme->values[layer->x].scale);
+        if (!layer->dynamic) scheme_fit_scales(layer, scheme->values[layer->x].scale);
         layer->values = onnx_alloc(scheme->graph, layer->weights->count);
         scheme_round_weights(layer);
     }

@@ -38,14 +38,27 @@ static void work_free(struct work *w) {
     free(w->qdq);
 }
 
-/* A name that excludes nothing is a mistake in it. */
-static bool excluded_exist(const struct quantize_call *call, const struct onnx_graph *graph, struct failure *failure) {
-    for (int i = 0; i < call->excluded.count; i++) {
-        const char *name = call->excluded.values[i];
+/* A name that means nothing is a mistake in it. */
+static bool names_exist(const struct option_texts *names, const char *option, const struct onnx_graph *graph, struct failure *failure) {
+    for (int i = 0; i < names->count; i++) {
+        const char *name = names->values[i];
         bool found = false;
         for (size_t n = 0; n < graph->node_count; n++)
             found = found || !strcmp(graph->nodes[n]->name, name) || !strcmp(graph->nodes[n]->op, name);
-        if (!found) return failure_set(failure, STATUS_CALL, "--exclude %s: no node and no operator of the network has that name", name);
+        if (!found) return failure_set(failure, STATUS_CALL, "%s %s: no node and no operator of the network has that name", option, name);
+    }
+    return true;
+}
+
+/* Of the optimized network. */
+static bool layers_exist(const struct quantize_call *call, const struct onnx_graph *graph, struct failure *failure) {
+    for (int i = 0; i < call->at_run_time.count; i++) {
+        const struct scheme_options one = {.at_run_time = &call->at_run_time.values[i], .at_run_time_count = 1};
+        bool found = false;
+        for (size_t n = 0; n < graph->node_count; n++) found = found || scheme_at_run_time(&one, graph->nodes[n]);
+        if (!found)
+            return failure_set(failure, STATUS_CALL, "--dynamic-node %s: no Conv of one picture, MatMul or Gemm with constant weights",
+                               call->at_run_time.values[i]);
     }
     return true;
 }
@@ -139,7 +152,9 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
         return failure_set(failure, STATUS_INPUT, "%s is quantized already%s", call->conversion.input,
                            report_dynamic(c->graph) ? ", dynamically: quantize takes the float network that it was made from"
                                                     : ": morsel convert takes it");
-    if (c->report.refusal_count || !excluded_exist(call, c->graph, failure)) return false;
+    if (c->report.refusal_count || !names_exist(&call->excluded, "--exclude", c->graph, failure) ||
+        !names_exist(&call->at_run_time, "--dynamic-node", c->graph, failure))
+        return false;
     wish.seed = (uint64_t)call->seed;
     wish.usual = QUANTIZE_USUAL_SAMPLES;
     wish.rule = c->extras.picture;
@@ -154,8 +169,9 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
         w->attempts.wish = wish;
         return prepare(call, q, failure);
     }
-    if (!prepare(call, q, failure) || !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) ||
-        !data_stay(call, w, w->data, failure) || !quant_data_look(w->data, failure))
+    if (!prepare(call, q, failure) || !layers_exist(call, q->graph, failure) ||
+        !(q->data = w->data = quant_data_open(&wish, q->graph, failure)) || !data_stay(call, w, w->data, failure) ||
+        !quant_data_look(w->data, failure))
         return false;
     w->attempts.wish = wish;
     return quantize_equalize(q, failure) && quantize_observe(q, failure);

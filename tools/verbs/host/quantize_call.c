@@ -22,6 +22,8 @@ static const struct option list[] = {
      "how ranges follow from the data: mse, percentile, minmax, average, entropy [mse]"},
     {"--percentile", "P", OPTION_TEXT, &given.percentile, 0, 0, "of --method percentile [99.999]"},
     {"--dynamic", NULL, OPTION_FLAG, &given.dynamic, 0, 0, "layers quantize their input at run time, by row or picture; no --data"},
+    {"--dynamic-node", "NODE_OR_OP", OPTION_TEXTS, &given.at_run_time, 0, 0,
+     "a layer, or those of an operator, quantizes its input at run time, beside static ones"},
     {"--per-tensor", NULL, OPTION_FLAG, &given.per_tensor, 0, 0, "one scale for all of a layer's weights, not one for each channel"},
     {"--symmetric", NULL, OPTION_FLAG, &given.symmetric, 0, 0, "activations: zero in the middle of the bytes"},
     {"--int8", NULL, OPTION_FLAG, &given.signed_bytes, 0, 0, "activations in int8, not uint8"},
@@ -139,7 +141,9 @@ static bool read_flags(struct quantize_call *call, struct failure *failure) {
                                         .dynamic = call->dynamic,
                                         .clip_weights = call->clip_weights,
                                         .excluded = call->excluded.values,
-                                        .excluded_count = (size_t)call->excluded.count};
+                                        .excluded_count = (size_t)call->excluded.count,
+                                        .at_run_time = call->at_run_time.values,
+                                        .at_run_time_count = (size_t)call->at_run_time.count};
     return true;
 }
 
@@ -156,6 +160,11 @@ static bool read_criterion(struct quantize_call *call, struct failure *failure) 
     return true;
 }
 
+static bool has_no_qdq(const struct quantize_call *call, const char *option, struct failure *failure) {
+    return !call->qdq ||
+           failure_set(failure, STATUS_CALL, "%s: QDQ form has no scales that are found at run time; %s gives a blob", call->qdq, option);
+}
+
 /* What asks for ranges, or for what is done by them, has no use here. */
 static bool read_dynamic(struct quantize_call *call, const char *input, struct failure *failure) {
     const char *other = call->data.count      ? "--data"
@@ -170,10 +179,10 @@ static bool read_dynamic(struct quantize_call *call, const char *input, struct f
                                               : NULL;
     if (other)
         return failure_set(failure, STATUS_CALL, "%s follows ranges of typical inputs, and --dynamic has none: leave one out", other);
+    if (call->at_run_time.count)
+        return failure_set(failure, STATUS_CALL, "--dynamic-node is for a layer among static ones; with --dynamic all are so");
     call->conversion.input = input;
-    if (!sort_outputs(call, failure)) return false;
-    return !call->qdq ||
-           failure_set(failure, STATUS_CALL, "%s: QDQ form has no scales that are found at run time; --dynamic gives a blob", call->qdq);
+    return sort_outputs(call, failure) && has_no_qdq(call, "--dynamic", failure);
 }
 
 static bool read_paths(struct quantize_call *call, int argc, char **argv, struct failure *failure) {
@@ -187,7 +196,7 @@ static bool read_paths(struct quantize_call *call, int argc, char **argv, struct
                            "quantize: --data PATH is missing: some hundred typical inputs (calibration data); --dynamic needs none; see "
                            "morsel quantize --help");
     call->conversion.input = argv[0];
-    return sort_outputs(call, failure);
+    return sort_outputs(call, failure) && (!call->at_run_time.count || has_no_qdq(call, "--dynamic-node", failure));
 }
 
 const struct quantize_call *quantize_call_read(int argc, char **argv, int *status) {

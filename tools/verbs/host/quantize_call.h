@@ -12,7 +12,7 @@ struct quantize_call {
     struct conversion_call conversion; /* its output: the blob, NULL where none is wanted */
     const char *qdq;                   /* the ONNX file, NULL where none is wanted */
     const char *method, *percentile, *format, *eval, *max_drop;
-    struct option_texts outputs, data, excluded;
+    struct option_texts outputs, data, excluded, at_run_time;
     long count, seed, eval_limit, threads;
     bool signed_bytes, symmetric, reduced, per_tensor, dynamic, clip_weights, adaptive, nearest, keep_biases, keep_channels;
     struct quantize_options options; /* what these and the flags come to */
