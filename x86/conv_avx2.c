@@ -73,13 +73,13 @@ void morsel_words_tile_avx2(const struct morsel_words *t, int six, int both) {
 }
 
 /* Pixels at .. end of n, two at a time. */
-MORSEL_INLINE void store_sums(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n, uint32_t channels,
-                              const float *bias) {
+static inline void store_sums(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n) {
+    const uint32_t channels = part->channels;
     const size_t second = channels > 8 ? 8 : 0; /* eight that are not there have no sums */
     for (; at < end; at += 2, sums += 32) {
         uint8_t *y = part->y + (at < n ? at : n - 1) * part->y_step;
         morsel_store_2x16(part, y, at + 1 < n ? y + part->y_step : y, morsel_load_sums(sums), morsel_load_sums(sums + second),
-                          morsel_load_sums(sums + 16), morsel_load_sums(sums + 16 + second), channels, bias);
+                          morsel_load_sums(sums + 16), morsel_load_sums(sums + 16 + second), channels, part->bias);
     }
 }
 
@@ -93,8 +93,7 @@ static __attribute__((noinline)) void store_floats(const struct morsel_part256 *
 }
 
 void morsel_store_words_avx2(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n) {
-    if (part->channels == 16 && !part->seldom) store_sums(part, sums, at, end, n, 16, NULL);
-    else if (!part->job->args->y.qparams.is_float) store_sums(part, sums, at, end, n, part->channels, part->bias);
+    if (!part->job->args->y.qparams.is_float) store_sums(part, sums, at, end, n);
     else
         for (const size_t stop = end < n ? end : n; at < stop; at += 7, sums += 7 * 16)
             store_floats(part, sums, at, stop - at < 7 ? stop - at : 7);
@@ -299,8 +298,7 @@ void morsel_conv_rows_avx2(const struct morsel_conv_args *a, const uint8_t *cons
         morsel_conv_by_fc(a, rows, y, n, morsel_fc_few_avx2);
         return;
     }
-    const uint32_t pairs = morsel_winograd_takes_avx2(a) ? n / 2 : 0;
-    if (pairs) morsel_winograd_rows_avx2(a, rows, y, 2 * pairs);
-    if (n > 2 * pairs)
-        morsel_conv_plan_keep(a, rows + (size_t)2 * pairs * a->window.kernel_h, y + 2 * pairs, n - 2 * pairs, TALL, run_pixels, NULL);
+    const uint32_t done = morsel_winograd_takes_avx2(a) ? n - n % (2 * a->window.dilation_h) : 0;
+    if (done) morsel_winograd_rows_avx2(a, rows, y, done);
+    if (n > done) morsel_conv_plan_keep(a, rows + (size_t)done * a->window.kernel_h, y + done, n - done, TALL, run_pixels, NULL);
 }

@@ -7,8 +7,10 @@
  *                                                | 0 -1  1  0 |       | 1 -1  1 |
  *                                                | 0  1  0 -1 |       | 0  0  2 |
  *
- * d is 4 x 4 inputs, g the weights. All of it is exact: words hold inputs up to 4 * 255 and weights up to 9 * 128. Sums that wrap around
- * modulo 2^32 come back, as 4 y itself fits: 4 * 9 * 255 * 128 * MOST < 2^31.
+ * d is 4 x 4 inputs less 128, g the weights. All of it is exact: words hold inputs up to 4 * 255 and weights up to 9 * 128. Sums that wrap
+ * around modulo 2^32 come back, as 4 y itself fits: 4 * 9 * 128 * 128 * MOST < 2^31.
+ *
+ * With a dilation the picture is that many times as many, interleaved along rows and columns.
  *
  * The 16 products are taken four at a time, by rows of G and B', for some tiles and a piece of the channels. Four tiles or six of one
  * product are a tile of words_avx2.h. Fewer than 32 channels are not worth it, nor is less room than LEAST_ROOM.
@@ -20,20 +22,20 @@
 #include "x86.h"
 
 #define LEAST 32u /* channels */
-#define MOST 1792u
+#define MOST 3584u
 #define FEW 12u /* pixels: their weights would be transformed for one tile */
 #define LEAST_ROOM 26624u
 #define MOST_ROOM 61440u
 #define BLOCKS 6u                             /* in work together, at most */
 #define SMALL __attribute__((noinline, cold)) /* for the size: most time is spent elsewhere */
 
-/* Some tiles of the rows: those from `first` on, counted along pairs of rows. */
+/* Some tiles of the rows: those from `first` on, counted along pairs of rows, picture by picture. */
 struct run {
     const struct morsel_conv_job *job;
     const uint8_t *const *rows;
     const uint8_t *zeros;
     size_t pixel;                  /* the first of the rows, in y */
-    uint32_t across, first, count; /* across: tiles in a pair of rows */
+    uint32_t across, first, count; /* across: tiles in a pair of rows of one picture */
     uint32_t from, channels, most; /* the piece of the channels; how many they are at most */
     uint8_t *room;
     uint32_t bytes; /* of it, for what follows */
@@ -49,13 +51,25 @@ static inline uint32_t tiles_of(const struct run *r) {
     return r->count < 4 ? 4 : r->count == 5 ? 6 : r->count;
 }
 
+/* The upper pixel on the left of a tile. */
+struct corner {
+    uint32_t row, column;
+};
+
+static SMALL struct corner find_corner(const struct run *r, uint32_t tile) {
+    const uint32_t apart = r->job->args->window.dilation_w, line = tile / r->across, pair = line / apart;
+    const struct corner c = {pair + pair / apart * apart, line % apart + tile % r->across * 2 * apart};
+    return c;
+}
+
 /* ---- inputs ---- */
 
-/* Four columns of tile x of a pair of rows, in one row of inputs. */
-MORSEL_INLINE void find_columns(const uint8_t **to, const struct run *r, const uint8_t *row, uint32_t x) {
+/* Four columns of a tile, in one row of inputs. */
+MORSEL_INLINE void find_columns(const uint8_t **to, const struct run *r, const uint8_t *row, uint32_t column) {
     const struct morsel_window *w = &r->job->args->window;
-    uint32_t column = x * 2 - w->pad_left; /* left of the picture: huge */
-    for (uint32_t k = 0; k < 4; k++, column++) to[k] = (column < w->in_w ? row + (size_t)column * w->in_c : r->zeros) + r->from;
+    column -= w->pad_left; /* left of the picture: huge */
+    for (uint32_t k = 0; k < 4; k++, column += w->dilation_w)
+        to[k] = (column < w->in_w ? row + (size_t)column * w->in_c : r->zeros) + r->from;
 }
 
 MORSEL_INLINE __m256i load_words(const uint8_t *x, __m256i flip) {
@@ -69,34 +83,40 @@ MORSEL_INLINE void save_words(uint16_t *to, __m256i v, __m256i order) {
 }
 
 /* Four products' inputs of a tile, by the sums of its rows a and b, or their differences: - q = ~q + 1, and the 1 is left where it cancels
- * out. */
+ * out, as 128 does nearly everywhere. */
 static __attribute__((noinline)) void transform_inputs(uint16_t *to, const uint8_t *const *a, const uint8_t *const *b, const struct run *r,
                                                        int minus) {
     const __m256i flip = _mm256_set1_epi16((short)r->job->args->x.qparams.sign_flip);
-    const __m256i turned = _mm256_xor_si256(flip, _mm256_set1_epi16((short)-minus)), two = _mm256_set1_epi16((short)(2 * minus));
+    const __m256i turned = _mm256_xor_si256(flip, _mm256_set1_epi16((short)-minus)), more = _mm256_set1_epi16(minus ? 2 : -4 * 128);
     const __m256i order = _mm256_setr_epi8(ORDER, ORDER);
     const size_t next = (size_t)tiles_of(r) * r->channels;
     for (uint32_t c = 0; c < r->channels; c += 16) {
         __m256i t[4];
         for (int k = 0; k < 4; k++) t[k] = _mm256_add_epi16(load_words(a[k] + c, flip), load_words(b[k] + c, turned));
         save_words(to + c, _mm256_sub_epi16(t[0], t[2]), order);
-        save_words(to + next + c, _mm256_add_epi16(_mm256_add_epi16(t[1], t[2]), two), order);
+        save_words(to + next + c, _mm256_add_epi16(_mm256_add_epi16(t[1], t[2]), more), order);
         save_words(to + 2 * next + c, _mm256_sub_epi16(t[2], t[1]), order);
         save_words(to + 3 * next + c, _mm256_sub_epi16(t[1], t[3]), order);
     }
 }
 
-/* Tiles one behind the other, times row i of B'. Rows of inputs under a tile: 0, 1, 2 and 5 of its windows'. */
+/* Tiles one behind the other, times row i of B'. Under a tile are the rows of its upper windows, and the last one of its lower windows. */
 static __attribute__((noinline)) void take_inputs(const struct run *r, uint32_t i) {
-    static const uint8_t under[4][2] = {{0, 2}, {1, 2}, {2, 1}, {1, 5}};
-    const uint8_t *const *rows = r->rows + (size_t)(r->first / r->across) * 6;
-    uint32_t x = r->first % r->across;
+    static const uint8_t under[4][2] = {{0, 2}, {1, 2}, {2, 1}, {1, 2}};
+    const uint32_t apart = r->job->args->window.dilation_w;
+    uint32_t left = 0;
+    struct corner at = {0, 0};
     for (uint32_t t = 0; t < tiles_of(r); t++) {
         const uint8_t *a[4], *b[4];
-        find_columns(a, r, rows[under[i][0]], x);
-        find_columns(b, r, rows[under[i][1]], x);
+        if (t < r->count) {
+            at.column += 2 * apart;
+            if (!left) at = find_corner(r, r->first + t), left = r->across - (r->first + t) % r->across;
+            left--;
+        }
+        const uint8_t *const *rows = r->rows + (size_t)at.row * 3;
+        find_columns(a, r, rows[under[i][0]], at.column);
+        find_columns(b, r, rows[under[i][1] + (i == 3 ? 3 * apart : 0)], at.column);
         transform_inputs(r->inputs + (size_t)t * r->channels, a, b, r, i != 1);
-        if (t + 1 < r->count && ++x == r->across) x = 0, rows += 6;
     }
 }
 
@@ -209,17 +229,21 @@ static void finish_sums(int32_t *sums, const struct morsel_part256 *part, size_t
 static SMALL void store_block(const struct run *r, uint32_t block, int32_t *sums) {
     struct morsel_part256 part;
     morsel_take_part_avx2(&part, r->job, NULL, block, r->pixel, 7, NULL);
-    const uint32_t out_w = r->job->args->window.out_w;
+    const uint32_t out_w = r->job->args->window.out_w, apart = r->job->args->window.dilation_w;
+    const size_t step = part.y_step;
+    uint8_t *y = part.y;
+    part.y_step *= apart;
     finish_sums(sums, &part, r->count * (size_t)4);
     for (uint32_t t = 0, now; t < r->count; t += now) {
         const uint32_t tile = r->first + t, x = tile % r->across, left = r->count - t;
+        struct corner at = find_corner(r, tile);
         now = r->across - x < left ? r->across - x : left;
-        for (uint32_t lower = 0; lower < 2; lower++) {
-            const size_t at = (size_t)(tile / r->across * 2 + lower) * out_w + x * 2;
-            const size_t pixels = x * 2 + now * 2 < out_w ? now * 2 : out_w - x * 2;
+        const uint32_t most = (out_w + apart - 1 - at.column) / apart, pixels = now * 2 < most ? now * 2 : most;
+        for (uint32_t lower = 0; lower < 2; lower++, at.row += apart) {
             int32_t *of = sums + (lower * r->count + t) * (size_t)32;
             if (pixels % 2) memcpy(of + pixels * 16, of + (pixels - 1) * 16, 64);
-            morsel_store_words_avx2(&part, of, at, at + pixels, at + pixels);
+            part.y = y + ((size_t)at.row * out_w + at.column) * step;
+            morsel_store_words_avx2(&part, of, 0, pixels, pixels);
         }
     }
 }
@@ -258,9 +282,9 @@ static SMALL void share_room(struct run *r, uint32_t blocks) {
 
 int morsel_winograd_takes_avx2(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
-    return w->kernel_h == 3 && w->kernel_w == 3 && w->stride_h == 1 && w->stride_w == 1 && w->dilation_h == 1 && w->dilation_w == 1 &&
-           a->groups == 1 && w->out_w * w->out_h > FEW && w->in_c % 16 == 0 && w->in_c >= LEAST && w->in_c <= MOST &&
-           !a->channels.weight_zero && a->room.bytes >= LEAST_ROOM;
+    return w->kernel_h == 3 && w->kernel_w == 3 && w->stride_h == 1 && w->stride_w == 1 && w->dilation_h == w->dilation_w &&
+           2 * (uint64_t)w->dilation_w <= w->out_w && a->groups == 1 && w->out_w * w->out_h > FEW && w->in_c % 16 == 0 &&
+           w->in_c >= LEAST && w->in_c <= MOST && !a->channels.weight_zero && a->room.bytes >= LEAST_ROOM;
 }
 
 /* A pixel of padding, and the rest. */
@@ -284,10 +308,13 @@ static uint32_t tiles_of_blocks(const struct run *r) {
 
 SMALL void morsel_winograd_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
     const struct morsel_window *w = &a->window;
-    const struct morsel_conv_job job = morsel_conv_job_of(a, 0, NULL, NULL, 0);
-    struct run r = {.job = &job, .rows = rows, .pixel = (size_t)y * w->out_w, .across = (w->out_w + 1) / 2};
+    struct morsel_conv_args less = *a;
+    less.x.qparams.zero -= 128;
+    const struct morsel_conv_job job = morsel_conv_job_of(&less, 0, NULL, NULL, 0);
+    struct run r = {.job = &job, .rows = rows, .pixel = (size_t)y * w->out_w};
+    r.across = ((w->out_w + w->dilation_w - 1) / w->dilation_w + 1) / 2;
     take_room(&r, a);
-    const uint32_t tiles = r.across * (n / 2), size = tiles_at_once(&r), runs = (tiles + size - 1) / size;
+    const uint32_t tiles = r.across * w->dilation_w * (n / 2), size = tiles_at_once(&r), runs = (tiles + size - 1) / size;
     for (; r.first < tiles; r.first += r.count) {
         r.count = (tiles + runs - 1) / runs;
         if (r.count > tiles - r.first) r.count = tiles - r.first;

@@ -65,7 +65,7 @@ static inline size_t morsel_words_pixels(size_t left) {
 /* Sums of pixels at .. end of n to their bytes or floats. */
 void morsel_store_words_avx2(const struct morsel_part256 *part, const int32_t *sums, size_t at, size_t end, size_t n);
 
-/* Whether Winograd's products take a convolution, and n rows of it by them: an even number. */
+/* Whether Winograd's products take a convolution, and n rows of it by them: a multiple of two dilations. */
 int morsel_winograd_takes_avx2(const struct morsel_conv_args *args);
 void morsel_winograd_rows_avx2(const struct morsel_conv_args *args, const uint8_t *const *rows, uint32_t y, uint32_t n);
 

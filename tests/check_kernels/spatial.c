@@ -41,6 +41,9 @@ static const struct shape conv_shapes[] = {
     /* tiles of 2 x 2 outputs: rows and columns that are left over, channels in pieces, five tiles */
     {1, 9, 31, 160, 72, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
     {1, 4, 9, 32, 41, 1, 3, 3, 1, 1, 1, 1, 1, 2, 0, 1},
+    {1, 4, 4, 3584, 24, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+    {1, 9, 13, 48, 41, 1, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2},
+    {1, 14, 11, 32, 24, 1, 3, 3, 1, 1, 3, 3, 3, 1, 2, 3},
     /* a row whose last pixel is left over */
     {1, 5, 1116, 8, 12, 1, 5, 12, 1, 1, 1, 1, 0, 0, 0, 0},
 };
@@ -88,9 +91,11 @@ static uint64_t work(const struct shape *s) {
 static struct shape inner_conv(struct chance *c) {
     struct shape s = {.batch = 1, .groups = 1, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1};
     s.kernel_h = s.kernel_w = chance_one_in(c, 3) ? 3 : 1;
-    s.top = s.left = s.bottom = s.right = s.kernel_h / 2;
+    if (s.kernel_h == 3 && chance_one_in(c, 3)) s.dilation_h = s.dilation_w = 1 + chance_below(c, 4);
+    s.top = s.left = s.bottom = s.right = s.kernel_h / 2 * s.dilation_h;
     s.depth = s.kernel_h == 3 ? 4 + chance_below(c, 50) : chance_one_in(c, 6) ? 1200 : 60 + chance_below(c, 70) * 4;
     s.outs = chance_one_in(c, 3) ? 10 + chance_below(c, 30) : 41 + chance_below(c, 30);
+    if (s.dilation_h > 1) s.depth = 16 * (2 + chance_below(c, 3));
     s.h = s.depth == 1200 ? 5 : 13;
     s.w = 7 + chance_below(c, 4);
     return s;
