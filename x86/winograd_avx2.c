@@ -64,12 +64,16 @@ static SMALL struct corner find_corner(const struct run *r, uint32_t tile) {
 
 /* ---- inputs ---- */
 
-/* Four columns of a tile, in one row of inputs. */
-MORSEL_INLINE void find_columns(const uint8_t **to, const struct run *r, const uint8_t *row, uint32_t column) {
+/* Four columns of a tile in two rows of inputs, which are where the zeros are for a column that is not there. */
+MORSEL_INLINE void find_columns(const uint8_t **a, const uint8_t **b, const struct run *r, const uint8_t *row, const uint8_t *second,
+                                uint32_t column) {
     const struct morsel_window *w = &r->job->args->window;
     column -= w->pad_left; /* left of the picture: huge */
-    for (uint32_t k = 0; k < 4; k++, column += w->dilation_w)
-        to[k] = (column < w->in_w ? row + (size_t)column * w->in_c : r->zeros) + r->from;
+    for (uint32_t k = 0; k < 4; k++, column += w->dilation_w) {
+        const size_t at = (size_t)column * w->in_c;
+        a[k] = b[k] = r->zeros + r->from;
+        if (column < w->in_w) a[k] = row + at + r->from, b[k] = second + at + r->from;
+    }
 }
 
 MORSEL_INLINE __m256i load_words(const uint8_t *x, __m256i flip) {
@@ -84,14 +88,14 @@ MORSEL_INLINE void save_words(uint16_t *to, __m256i v, __m256i order) {
 
 /* Four products' inputs of a tile, by the sums of its rows a and b, or their differences: - q = ~q + 1, and the 1 is left where it cancels
  * out, as 128 does nearly everywhere. */
-static __attribute__((noinline)) void transform_inputs(uint16_t *to, const uint8_t *const *a, const uint8_t *const *b, const struct run *r,
-                                                       int minus) {
+MORSEL_INLINE void transform_inputs(uint16_t *to, const uint8_t *const *a, const uint8_t *const *b, const struct run *r, int minus) {
     const __m256i flip = _mm256_set1_epi16((short)r->job->args->x.qparams.sign_flip);
     const __m256i turned = _mm256_xor_si256(flip, _mm256_set1_epi16((short)-minus)), more = _mm256_set1_epi16(minus ? 2 : -4 * 128);
     const __m256i order = _mm256_setr_epi8(ORDER, ORDER);
     const size_t next = (size_t)tiles_of(r) * r->channels;
     for (uint32_t c = 0; c < r->channels; c += 16) {
         __m256i t[4];
+        MORSEL_UNROLL
         for (int k = 0; k < 4; k++) t[k] = _mm256_add_epi16(load_words(a[k] + c, flip), load_words(b[k] + c, turned));
         save_words(to + c, _mm256_sub_epi16(t[0], t[2]), order);
         save_words(to + next + c, _mm256_add_epi16(_mm256_add_epi16(t[1], t[2]), more), order);
@@ -114,8 +118,7 @@ static __attribute__((noinline)) void take_inputs(const struct run *r, uint32_t 
             left--;
         }
         const uint8_t *const *rows = r->rows + (size_t)at.row * 3;
-        find_columns(a, r, rows[under[i][0]], at.column);
-        find_columns(b, r, rows[under[i][1] + (i == 3 ? 3 * apart : 0)], at.column);
+        find_columns(a, b, r, rows[under[i][0]], rows[under[i][1] + (i == 3 ? 3 * apart : 0)], at.column);
         transform_inputs(r->inputs + (size_t)t * r->channels, a, b, r, i != 1);
     }
 }
@@ -197,21 +200,22 @@ static SMALL void multiply(const struct run *r, int both) {
         }
 }
 
-MORSEL_INLINE void add_to(int32_t *sums, __m256i v, __m256i sign) {
-    _mm256_storeu_si256((__m256i *)(void *)sums, _mm256_add_epi32(morsel_load_sums(sums), _mm256_sign_epi32(v, sign)));
+MORSEL_INLINE void add_to(int32_t *sums, __m256i v) {
+    _mm256_storeu_si256((__m256i *)(void *)sums, _mm256_add_epi32(morsel_load_sums(sums), v));
 }
 
 /* Row i of products to the sums: upper pixels have rows 0, 1, 2, lower ones 1, - 2, - 3. */
 static __attribute__((noinline)) void add_products(int32_t *sums, const struct run *r, uint32_t i) {
-    const __m256i upper = _mm256_set1_epi32(i < 3), lower = _mm256_set1_epi32(i == 0 ? 0 : i == 1 ? 1 : -1);
+    const __m256i sign = _mm256_set1_epi32(i == 1 ? 1 : -1);
     const size_t next = tiles_of(r) * (size_t)16, down = r->count * (size_t)32;
     const int32_t *p = r->products, *end = p + r->count * (size_t)16;
     for (; p != end; p += 8, sums += (p - r->products) % 16 ? 8 : 24) {
         const __m256i p1 = morsel_load_sums(p + next), p2 = morsel_load_sums(p + 2 * next);
         const __m256i left = _mm256_add_epi32(_mm256_add_epi32(morsel_load_sums(p), p1), p2);
         const __m256i right = _mm256_sub_epi32(_mm256_sub_epi32(p1, p2), morsel_load_sums(p + 3 * next));
-        add_to(sums, left, upper), add_to(sums + 16, right, upper);
-        add_to(sums + down, left, lower), add_to(sums + down + 16, right, lower);
+        if (i < 3) add_to(sums, left), add_to(sums + 16, right);
+        if (i == 0) continue;
+        add_to(sums + down, _mm256_sign_epi32(left, sign)), add_to(sums + down + 16, _mm256_sign_epi32(right, sign));
     }
 }
 
