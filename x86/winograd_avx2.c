@@ -13,7 +13,7 @@
  * With a dilation the picture is that many times as many, interleaved along rows and columns.
  *
  * The 16 products are taken four at a time, by rows of G and B', for some tiles and a piece of the channels. Four tiles or six of one
- * product are a tile of words_avx2.h. Fewer than 32 channels are not worth it, nor is less room than LEAST_ROOM.
+ * product are a tile of words_avx2.h. Few channels are not worth it, nor is less room than LEAST_ROOM.
  */
 #define MORSEL_BELOW_1
 #include "conv_plan.h"
@@ -21,12 +21,14 @@
 #include "words_avx2.h"
 #include "x86.h"
 
-#define LEAST 32u /* channels */
+#define LEAST 32u      /* channels of the input, */
+#define LEAST_OUTS 64u /* or of the output */
 #define MOST 3584u
 #define FEW 12u /* pixels: their weights would be transformed for one tile */
 #define LEAST_ROOM 26624u
-#define MOST_ROOM 61440u
-#define BLOCKS 6u                             /* in work together, at most */
+#define MOST_ROOM 61440u /* of more than FEW_CHANNELS: longer pieces leave the nearest cache */
+#define FEW_CHANNELS 64u
+#define BLOCKS 8u                             /* in work together, at most */
 #define SMALL __attribute__((noinline, cold)) /* for the size: most time is spent elsewhere */
 
 /* Some tiles of the rows: those from `first` on, counted along pairs of rows, picture by picture. */
@@ -208,14 +210,14 @@ MORSEL_INLINE void add_to(int32_t *sums, __m256i v) {
 static __attribute__((noinline)) void add_products(int32_t *sums, const struct run *r, uint32_t i) {
     const __m256i sign = _mm256_set1_epi32(i == 1 ? 1 : -1);
     const size_t next = tiles_of(r) * (size_t)16, down = r->count * (size_t)32;
-    const int32_t *p = r->products, *end = p + r->count * (size_t)16;
-    for (; p != end; p += 8, sums += (p - r->products) % 16 ? 8 : 24) {
+    const int32_t *p = r->products;
+    for (uint32_t left = r->count * 2; left; p += 8, sums += --left % 2 ? 8 : 24) {
         const __m256i p1 = morsel_load_sums(p + next), p2 = morsel_load_sums(p + 2 * next);
-        const __m256i left = _mm256_add_epi32(_mm256_add_epi32(morsel_load_sums(p), p1), p2);
-        const __m256i right = _mm256_sub_epi32(_mm256_sub_epi32(p1, p2), morsel_load_sums(p + 3 * next));
-        if (i < 3) add_to(sums, left), add_to(sums + 16, right);
+        const __m256i first = _mm256_add_epi32(_mm256_add_epi32(morsel_load_sums(p), p1), p2);
+        const __m256i second = _mm256_sub_epi32(_mm256_sub_epi32(p1, p2), morsel_load_sums(p + 3 * next));
+        if (i < 3) add_to(sums, first), add_to(sums + 16, second);
         if (i == 0) continue;
-        add_to(sums + down, _mm256_sign_epi32(left, sign)), add_to(sums + down + 16, _mm256_sign_epi32(right, sign));
+        add_to(sums + down, _mm256_sign_epi32(first, sign)), add_to(sums + down + 16, _mm256_sign_epi32(second, sign));
     }
 }
 
@@ -288,7 +290,7 @@ int morsel_winograd_takes_avx2(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     return w->kernel_h == 3 && w->kernel_w == 3 && w->stride_h == 1 && w->stride_w == 1 && w->dilation_h == w->dilation_w &&
            2 * (uint64_t)w->dilation_w <= w->out_w && a->groups == 1 && w->out_w * w->out_h > FEW && w->in_c % 16 == 0 &&
-           w->in_c >= LEAST && w->in_c <= MOST && !a->channels.weight_zero && a->room.bytes >= LEAST_ROOM;
+           (w->in_c >= LEAST || w->out_c >= LEAST_OUTS) && w->in_c <= MOST && !a->channels.weight_zero && a->room.bytes >= LEAST_ROOM;
 }
 
 /* A pixel of padding, and the rest. */
@@ -297,17 +299,23 @@ static void take_room(struct run *r, const struct morsel_conv_args *a) {
     memset(a->room.data, (int)((uint32_t)a->x.qparams.zero ^ a->x.qparams.sign_flip), a->window.in_c);
     r->zeros = a->room.data;
     r->room = a->room.data + pixel;
-    r->bytes = a->room.bytes - pixel < MOST_ROOM ? a->room.bytes - pixel : MOST_ROOM;
+    r->bytes = a->room.bytes - pixel;
+    if (r->bytes > MOST_ROOM && a->window.in_c > FEW_CHANNELS) r->bytes = MOST_ROOM;
 }
 
-/* How many tiles are in work at once: of many channels fewer, for their pieces to be longer. Those of all blocks in work: as many as leave
- * pieces that are worth it. */
+static int has_few_channels(const struct run *r) {
+    return r->bytes >= MOST_ROOM && r->job->args->window.in_c <= FEW_CHANNELS;
+}
+
+/* How many tiles are in work at once: of many channels fewer, for their pieces to be longer. */
 static uint32_t tiles_at_once(const struct run *r) {
-    return r->bytes == MOST_ROOM && r->job->args->window.in_c <= 64 ? 32 : 16;
+    return has_few_channels(r) ? 32 : 16;
 }
 
+/* Those of all blocks in work: as many as leave pieces that are worth it, and of few channels all of them. */
 static uint32_t tiles_of_blocks(const struct run *r) {
-    return r->bytes == MOST_ROOM ? 96 : r->bytes >= 36864 ? 64 : 32;
+    if (has_few_channels(r)) return (r->bytes - 32768) / 256;
+    return r->bytes >= MOST_ROOM ? 96 : r->bytes >= 36864 ? 64 : 32;
 }
 
 SMALL void morsel_winograd_rows_avx2(const struct morsel_conv_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
