@@ -39,6 +39,7 @@ struct run {
     size_t pixel;                  /* the first of the rows, in y */
     uint32_t across, first, count; /* across: tiles in a pair of rows of one picture */
     uint32_t from, channels, most; /* the piece of the channels; how many they are at most */
+    size_t column;                 /* bytes of a block's weights for a column of a row of the window */
     uint8_t *room;
     uint32_t bytes; /* of it, for what follows */
     /* Of each of four products the weights of a block, inputs by tiles, and what comes of them; and of each block in work 4 y, the
@@ -181,18 +182,19 @@ MORSEL_INLINE void transform_weights(int16_t *to, const int8_t *w, size_t channe
 
 /* Those of a block, times row i of G. */
 static __attribute__((noinline)) void take_weights(const struct run *r, const int8_t *w, uint32_t i) {
-    const size_t column = (size_t)r->job->quads * 64 / 3;
+    const size_t column = r->column;
     if (i % 3) transform_weights(r->weights, w, r->channels, column, 0, i == 1 ? 1 : -1);
     else transform_weights(r->weights, w + i * 2 * column, r->channels, column, 1, 0);
 }
 
 /* ---- products ---- */
 
-static SMALL void multiply(const struct run *r, int both) {
+/* soon: weights that are asked for, a column of the window for each product. */
+static SMALL void multiply(const struct run *r, const int8_t *soon, int both) {
     static const int32_t none[16];
     const struct morsel_piece piece = {.lines = 1, .pairs = r->channels / 2, .step = r->channels};
-    struct morsel_words t = {.piece = &piece, .weights = r->weights, .soon = (const int8_t *)r->weights, .from = none};
-    for (size_t k = 0; k < 4; k++, t.weights += (size_t)r->channels * 16)
+    struct morsel_words t = {.piece = &piece, .weights = r->weights, .soon = soon, .from = none};
+    for (size_t k = 0; k < 4; k++, t.weights += (size_t)r->channels * 16, t.soon += r->column)
         for (size_t i = 0, tiles; i < r->count; i += tiles) {
             tiles = morsel_words_pixels(r->count - i);
             const size_t last = r->count < tiles ? 0 : r->count - tiles, at = k * tiles_of(r) + (i < last ? i : last);
@@ -266,8 +268,9 @@ static SMALL void run_blocks(struct run *r, uint32_t block, uint32_t blocks) {
         for (uint32_t i = 0; i < 4; i++) {
             take_inputs(r, i);
             for (uint32_t b = 0; b < blocks; b++) {
-                take_weights(r, job->weights + (block + b) * job->block_bytes + r->from * (size_t)16, i);
-                multiply(r, job->outs - (block + b) * 16 > 8);
+                const int8_t *w = job->weights + (block + b) * job->block_bytes + r->from * (size_t)16;
+                take_weights(r, w, i);
+                multiply(r, w + job->block_bytes + i * 4 * r->column, job->outs - (block + b) * 16 > 8);
                 add_products(r->sums + b * each, r, i);
             }
         }
@@ -324,6 +327,7 @@ SMALL void morsel_winograd_rows_avx2(const struct morsel_conv_args *a, const uin
     less.x.qparams.zero -= 128;
     const struct morsel_conv_job job = morsel_conv_job_of(&less, 0, NULL, NULL, 0);
     struct run r = {.job = &job, .rows = rows, .pixel = (size_t)y * w->out_w};
+    r.column = (size_t)job.quads * 64 / 3;
     r.across = ((w->out_w + w->dilation_w - 1) / w->dilation_w + 1) / 2;
     take_room(&r, a);
     const uint32_t tiles = r.across * w->dilation_w * (n / 2), size = tiles_at_once(&r), runs = (tiles + size - 1) / size;
@@ -337,4 +341,5 @@ SMALL void morsel_winograd_rows_avx2(const struct morsel_conv_args *a, const uin
             run_blocks(&r, block, blocks);
         }
     }
+    _mm256_zeroupper();
 }
