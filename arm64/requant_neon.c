@@ -74,9 +74,10 @@ static inline int16x8_t whole(float32x4_t a, float32x4_t b, int32x4_t add) {
 
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, struct morsel_sum16 s, uint32_t channel, uint32_t n,
                       size_t first) {
-    const float *m = c->multiplier + channel, *bias = c->float_bias + channel;
+    const float *m = c->multiplier + channel;
     float32x4_t v0 = scaled(s.s0, m), v1 = scaled(s.s1, m + 4), v2 = scaled(s.s2, m + 8), v3 = scaled(s.s3, m + 12);
     if (c->float_bias) {
+        const float *bias = c->float_bias + channel;
         v0 = vaddq_f32(v0, vld1q_f32(bias)), v1 = vaddq_f32(v1, vld1q_f32(bias + 4));
         v2 = vaddq_f32(v2, vld1q_f32(bias + 8)), v3 = vaddq_f32(v3, vld1q_f32(bias + 12));
     }
