@@ -292,7 +292,7 @@ static SMALL void share_room(struct run *r, uint32_t blocks) {
 int morsel_winograd_takes_avx2(const struct morsel_conv_args *a) {
     const struct morsel_window *w = &a->window;
     return w->kernel_h == 3 && w->kernel_w == 3 && w->stride_h == 1 && w->stride_w == 1 && w->dilation_h == w->dilation_w &&
-           2 * (uint64_t)w->dilation_w <= w->out_w && a->groups == 1 && w->out_w * w->out_h > FEW && w->in_c % 16 == 0 &&
+           3 * (uint64_t)w->dilation_w <= w->out_w && a->groups == 1 && w->out_w * w->out_h > FEW && w->in_c % 16 == 0 &&
            (w->in_c >= LEAST || w->out_c >= LEAST_OUTS) && w->in_c <= MOST && !a->channels.weight_zero && a->room.bytes >= LEAST_ROOM;
 }
 
