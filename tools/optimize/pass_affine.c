@@ -112,6 +112,12 @@ static struct onnx_value *before_move(const struct affine *a, const struct onnx_
     return a->axis < 0 || from->shape.dims[from->shape.rank - 1] == a->channels ? from : NULL;
 }
 
+/* Where a sum behind it is no step more: a bias. */
+static bool takes_sum(struct onnx_node *node) {
+    struct linear l;
+    return graph_is(node, "Add") || (linear_read(node, &l) && linear_takes_bias(&l));
+}
+
 /* Such a map goes in front of moves where a matrix product stands, or its sum with a bias. */
 static bool go_before_moves(struct onnx_graph *g, struct onnx_node *node) {
     struct affine a;
@@ -124,7 +130,7 @@ static bool go_before_moves(struct onnx_graph *g, struct onnx_node *node) {
     struct affine sum;
     bool linear = is_linear(value->producer) || (graph_is(value->producer, "Add") && affine_find(value->producer, &sum) &&
                                                  graph_alone(sum.x) && is_linear(sum.x->producer));
-    if (!linear || !affine_take(g, &a)) return false;
+    if (!linear || !affine_take(g, &a) || (a.axis < 0 && affine_shifts(&a) && !takes_sum(value->producer))) return false;
     const struct onnx_shape shape = value->shape, row = {1, {a.channels}};
     for (int i = 0; i < 2; i++) {
         if (i ? !affine_shifts(&a) : !affine_scales(&a)) continue;

@@ -61,7 +61,8 @@ static void numbers_go_before_moves(void **state) {
         {13, "1,4,6", "MatMul x %6x6 > m; Add m %6 > a; Reshape a $1,4,2,3 > h; Transpose h > t perm=0,2,1,3; Mul t #0.5 > s; Relu s > y",
          "MatMul Add Reshape Transpose Relu"},
         {13, "1,4,6", "MatMul x %6x6 > m; Transpose m > t perm=0,2,1; Div t #3 > s; Relu s > y", "MatMul Transpose Relu"},
-        {13, "1,4,6", "MatMul x %6x6 > m; Transpose m > t perm=0,2,1; Add t #3 > s; Relu s > y", "MatMul Add Transpose Relu"},
+        {13, "1,4,6", "MatMul x %6x6 > m; Transpose m > t perm=0,2,1; Add t #3 > s; Relu s > y", "MatMul Transpose Add Relu"},
+        {13, "1,4,6", "MatMul x %6x6 > m; Add m %6 > a; Transpose a > t perm=0,2,1; Add t #3 > s; Relu s > y", "MatMul Add Transpose Relu"},
         {13, "1,4,6", "MatMul x %6x6 > m; Transpose m > t perm=0,2,1; Mul t %4 > s; Relu s > y",
          "MatMul Transpose Mul Relu"}, /* of tokens */
         {13, "1,4,6", "MatMul x %6x6 > m; Transpose m > t perm=0,2,1; Mul t #0.5 > s; MatMul s m > y",
