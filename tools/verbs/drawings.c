@@ -82,7 +82,9 @@ bool drawings_can_write(const struct drawings *drawings, const struct pictures *
     qsort(read, count, sizeof *read, by_place);
     for (size_t i = 0; i < drawings->count && good; i++) {
         const char *path = drawings->paths[i];
-        if (place_of(path, &place) && (bsearch(&place, read, count, sizeof place, by_place) || network_reads(network, path)))
+        if (folder_is(path))
+            good = failure_set(failure, STATUS_CALL, "--draw %s: it is a folder, and a picture is to be written there", path);
+        else if (place_of(path, &place) && (bsearch(&place, read, count, sizeof place, by_place) || network_reads(network, path)))
             good = failure_set(failure, STATUS_CALL, "--draw %s would be written over: it is read as well", path);
     }
     free(read);
