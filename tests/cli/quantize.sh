@@ -47,6 +47,9 @@ verify "a layer at run time beside static ones" call 0 $float --data $pictures -
 verify "is one" sh -c "'$morsel' inspect '$work/m.morsel' --json | grep -c '\"dynamic_' | grep -qx 1"
 verify "the others are static" sh -c "'$morsel' inspect '$work/m.morsel' --json | grep -c '\"conv\"' | grep -qvx 0"
 verify "it is compared" sh -c "'$morsel' compare $float '$work/m.morsel' --data $pictures --json | grep -q '\"sqnr_weight_db\": [0-9]'"
+verify "none is listed as float" sh -c "'$morsel' quantize $float --data $pictures --picture $rule --dynamic-node MatMul -o '$work/mm.morsel' --json |
+    grep -A1 layers_float | grep -q '\[\]'"
+verify "a Gemm is a MatMul" cmp "$work/m.morsel" "$work/mm.morsel"
 verify "all layers of an operator" call 0 $float --data $pictures --picture $rule --dynamic-node Conv -o "$work/n.morsel"
 verify "in float where both are said" call_says "head .Gemm. runs in float" 0 $float --data $pictures --picture $rule --exclude head \
     --dynamic-node head -o "$work/e.morsel"
@@ -174,7 +177,7 @@ for option in "--data $pictures" "--method mse" --int8 --no-bias-correction --no
     verify "it has no use for $option" call_says "and --dynamic has none" 2 $float --dynamic $option -o "$work/x.morsel"
 done
 verify "nor for layers at run time beside static ones" call_says "among static ones" 2 $float --dynamic --dynamic-node head -o "$work/x.morsel"
-verify "a layer at run time that is not there" call_says "no node and no operator" 2 $float --data $pictures --picture $rule --dynamic-node haed \
+verify "a layer at run time that is not there" call_says "weights has that name" 2 $float --data $pictures --picture $rule --dynamic-node haed \
     -o "$work/x.morsel"
 verify "or is none" call_says "with constant weights" 2 $float --data $pictures --picture $rule --dynamic-node Add -o "$work/x.morsel"
 verify "or in a QDQ form" call_says "QDQ form has no scales" 2 $float --data $pictures --picture $rule --dynamic-node head -o "$work/x.onnx"

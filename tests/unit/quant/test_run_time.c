@@ -51,9 +51,12 @@ static void check(const char *text, const char *shape, const char *named, const 
 static void layers_are_chosen_one_by_one(void **state) {
     (void)state;
     const char *words = "MatMul x %6x6 > m; Add m %6 > a; Relu a > r; Gemm r %6x6 %6 > h transB:1; Relu h > y";
-    check(words, "4,6", "MatMul", NULL, 1, 1);
-    check(words, "4,6", "Gemm", NULL, 1, 1);
-    check(words, "4,6", "MatMul", "MatMul", 0, 1);                               /* float comes first */
+    const char *both = "Conv x %6x4x8x8 > c; Flatten c > f; Gemm f %3x6 > y transB:1";
+    check(both, "1,4,8,8", "Conv", NULL, 1, 1);
+    check(both, "1,4,8,8", "Gemm", NULL, 1, 1);
+    check(both, "1,4,8,8", "MatMul", NULL, 1, 1); /* a Gemm is one */
+    check(words, "4,6", "MatMul", NULL, 2, 0);
+    check(words, "4,6", "MatMul", "MatMul", 1, 0);                               /* float comes first */
     check("Gemm x %4x6 %6 > h transA:1; Relu h > y", "4,6", "Gemm", NULL, 0, 1); /* no rows */
     check("Conv x %6x4x1x1 > c; Relu c > r; Conv r %6x6x1x1 > y", "1,4,8,8", "Conv", NULL, 2, 0);
     check("Conv x %6x4x1x1 > c; Relu c > r; Conv r %6x6x1x1 > y", "2,4,8,8", "Conv", NULL, 0, 2);                /* several pictures */

@@ -49,24 +49,34 @@ static size_t node_index(const struct placing *p, const struct onnx_node *node) 
     return scheme_node_index(p->scheme, node);
 }
 
-static bool is_named(const char *const *list, size_t count, const struct onnx_node *node) {
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(list[i], node->name) || !strcmp(list[i], node->op)) return true;
-    return false;
+static bool is_name_of(const char *name, const struct onnx_node *node) {
+    return !strcmp(name, node->name) || !strcmp(name, node->op);
+}
+
+static bool is_product(const char *op) {
+    return !strcmp(op, "Gemm") || !strcmp(op, "MatMul");
 }
 
 bool scheme_excludes(const struct scheme_options *options, const struct onnx_node *node) {
-    return is_named(options->excluded, options->excluded_count, node);
+    for (size_t i = 0; i < options->excluded_count; i++)
+        if (is_name_of(options->excluded[i], node)) return true;
+    return false;
 }
 
 /* One picture, or rows. */
 static bool has_dynamic_form(const struct onnx_node *node) {
     if (!strcmp(node->op, "Conv")) return node->inputs[0]->shape.dims[0] == 1;
-    return (!strcmp(node->op, "Gemm") || !strcmp(node->op, "MatMul")) && !onnx_attribute_int(node, "transA", 0);
+    return is_product(node->op) && !onnx_attribute_int(node, "transA", 0);
 }
 
+/* MatMul and Gemm are one thing by either name: one with a bias behind it may have become the other. */
 bool scheme_at_run_time(const struct scheme_options *options, const struct onnx_node *node) {
-    return is_named(options->at_run_time, options->at_run_time_count, node) && kind_of(node, NULL) == KIND_LAYER && has_dynamic_form(node);
+    bool named = false;
+    for (size_t i = 0; i < options->at_run_time_count; i++) {
+        const char *name = options->at_run_time[i];
+        named = named || is_name_of(name, node) || (is_product(name) && is_product(node->op));
+    }
+    return named && kind_of(node, NULL) == KIND_LAYER && has_dynamic_form(node);
 }
 
 /* A Softmax over so many that steps of 1/256 are coarse: it runs in float, and its range is looked at. */
@@ -316,7 +326,8 @@ static void find_centred(struct placing *p) {
 static bool is_layer(const struct placing *p, size_t n) {
     const struct onnx_node *node = p->graph->nodes[n];
     return p->scheme->nodes[n].role == SCHEME_LAYER ||
-           (p->kinds[n] == KIND_LAYER && scheme_at_run_time(&p->scheme->options, node) && !scheme_excludes(&p->scheme->options, node));
+           (p->kinds[n] == KIND_LAYER && scheme_at_run_time(&p->scheme->options, node) && !scheme_excludes(&p->scheme->options, node) &&
+            !onnx_attribute_int(node, ONNX_EXACT_MARK, 0));
 }
 
 /* The layers, without numbers: those come with scheme_make_layers(). */

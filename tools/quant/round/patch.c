@@ -56,6 +56,7 @@ static bool product_patch(const struct scheme_layer *layer, struct patch *p) {
 
 bool patch_of(const struct scheme_layer *layer, struct patch *patch) {
     *patch = (struct patch){0};
+    if (layer->dynamic) return false; /* its input has no scale before it runs */
     bool known = !strcmp(layer->node->op, "Conv") ? conv_patch(layer, patch)
                                                   : strcmp(layer->node->op, "ConvTranspose") && product_patch(layer, patch);
     patch->positions = patch->images * patch->out_h * patch->out_w;

@@ -4,7 +4,7 @@
 #include "tools/quant/round/refine_parts.h"
 
 static void refine_layer(const struct refine *refine, struct scheme_layer *layer, struct moments *m, struct pool *pool) {
-    if (layer->dynamic || !m->known || !(m->count > 0)) return;
+    if (!m->known || !(m->count > 0)) return;
     if (m->second_count > 0) refine_weights(layer, m, pool);
     if (!refine->keep_biases) refine_biases(refine->scheme, layer, m);
 }

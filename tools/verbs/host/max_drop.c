@@ -114,8 +114,8 @@ static void insert_ranked(struct attempts *a, const char *name, double gain) {
 
 /* What can be kept in float: layers, and what else computes in integers and has a float form. */
 static bool can_be_float(const struct onnx_graph *graph, const struct scheme *scheme, size_t n) {
-    enum scheme_role role = scheme->nodes[n].role;
-    return role == SCHEME_LAYER || (role == SCHEME_INTEGER && strcmp(graph->nodes[n]->op, "MatMul"));
+    const enum scheme_role role = scheme->nodes[n].role;
+    return scheme->nodes[n].layer || (role == SCHEME_INTEGER && strcmp(graph->nodes[n]->op, "MatMul"));
 }
 
 static bool rank(struct attempts *a, struct failure *failure) {
@@ -261,7 +261,7 @@ static void floats_json(struct json *json, const struct attempts *a) {
     for (size_t i = 0; i < given; i++) json_text(json, NULL, a->ranked[i]);
     for (size_t n = 0; scheme && n < scheme->graph->node_count; n++) {
         const struct onnx_node *node = scheme->graph->nodes[n];
-        bool listed = scheme->nodes[n].role != SCHEME_FLOAT;
+        bool listed = scheme->nodes[n].role != SCHEME_FLOAT || scheme->nodes[n].layer;
         for (size_t i = 0; i < given; i++) listed = listed || !strcmp(a->ranked[i], node->name);
         if (onnx_class_of(node) == ONNX_LAYER && !listed) json_text(json, NULL, node->name);
     }

@@ -38,14 +38,14 @@ static void work_free(struct work *w) {
     free(w->qdq);
 }
 
-/* A name that means nothing is a mistake in it. */
-static bool names_exist(const struct option_texts *names, const char *option, const struct onnx_graph *graph, struct failure *failure) {
-    for (int i = 0; i < names->count; i++) {
-        const char *name = names->values[i];
+/* A name that excludes nothing is a mistake in it. */
+static bool excluded_exist(const struct quantize_call *call, const struct onnx_graph *graph, struct failure *failure) {
+    for (int i = 0; i < call->excluded.count; i++) {
+        const char *name = call->excluded.values[i];
         bool found = false;
         for (size_t n = 0; n < graph->node_count; n++)
             found = found || !strcmp(graph->nodes[n]->name, name) || !strcmp(graph->nodes[n]->op, name);
-        if (!found) return failure_set(failure, STATUS_CALL, "%s %s: no node and no operator of the network has that name", option, name);
+        if (!found) return failure_set(failure, STATUS_CALL, "--exclude %s: no node and no operator of the network has that name", name);
     }
     return true;
 }
@@ -57,7 +57,8 @@ static bool layers_exist(const struct quantize_call *call, const struct onnx_gra
         bool found = false;
         for (size_t n = 0; n < graph->node_count; n++) found = found || scheme_at_run_time(&one, graph->nodes[n]);
         if (!found)
-            return failure_set(failure, STATUS_CALL, "--dynamic-node %s: no Conv of one picture, MatMul or Gemm with constant weights",
+            return failure_set(failure, STATUS_CALL,
+                               "--dynamic-node %s: no Conv of one picture, MatMul or Gemm with constant weights has that name",
                                call->at_run_time.values[i]);
     }
     return true;
@@ -152,9 +153,7 @@ static bool observe(const struct quantize_call *call, struct work *w, struct fai
         return failure_set(failure, STATUS_INPUT, "%s is quantized already%s", call->conversion.input,
                            report_dynamic(c->graph) ? ", dynamically: quantize takes the float network that it was made from"
                                                     : ": morsel convert takes it");
-    if (c->report.refusal_count || !names_exist(&call->excluded, "--exclude", c->graph, failure) ||
-        !names_exist(&call->at_run_time, "--dynamic-node", c->graph, failure))
-        return false;
+    if (c->report.refusal_count || !excluded_exist(call, c->graph, failure)) return false;
     wish.seed = (uint64_t)call->seed;
     wish.usual = QUANTIZE_USUAL_SAMPLES;
     wish.rule = c->extras.picture;
