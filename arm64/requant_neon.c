@@ -52,24 +52,23 @@ void morsel_span_prepare(struct morsel_span *span, const struct morsel_channels 
     for (uint32_t b = 0; b < blocks; b++) fill_block(span, b * 16, c, first + b * 16, 128 - x->qparams.zero, begin);
 }
 
-struct limits {
-    float32x4_t low, high;
-    int32x4_t add; /* to whole numbers: `x ^ 0x80` and `x + 0x80` end in the same byte, so that this and the zero point are one number */
-};
-
-static inline struct limits limits_of(const struct morsel_output *y) {
-    const struct morsel_qparams *q = &y->qparams;
-    struct limits l = {vdupq_n_f32((float)(y->out_min - q->zero)), vdupq_n_f32((float)(y->out_max - q->zero)),
-                       vdupq_n_s32(q->zero + (int32_t)q->sign_flip)};
-    return l;
-}
-
 static inline float32x4_t scaled(int32x4_t sum, const float *multiplier) {
     return vmulq_f32(vcvtq_f32_s32(sum), vld1q_f32(multiplier));
 }
 
 static inline int16x8_t whole(float32x4_t a, float32x4_t b, int32x4_t add) {
     return vcombine_s16(vmovn_s32(vaddq_s32(vcvtnq_s32_f32(a), add)), vmovn_s32(vaddq_s32(vcvtnq_s32_f32(b), add)));
+}
+
+/* The first n of sixteen floats, within y's limits, become elements `first` and on. */
+static inline void store_floats(const struct morsel_output *y, float32x4_t v0, float32x4_t v1, float32x4_t v2, float32x4_t v3, uint32_t n,
+                                size_t first) {
+    const float32x4_t low = vdupq_n_f32(y->float_min), high = vdupq_n_f32(y->float_max);
+    const float32x4x4_t v = {
+        {morsel_limit4(v0, low, high), morsel_limit4(v1, low, high), morsel_limit4(v2, low, high), morsel_limit4(v3, low, high)}};
+    float *to = (float *)y->data + first;
+    if (n >= 16) vst1q_f32_x4(to, v);
+    else memcpy(to, &v, n * sizeof *to);
 }
 
 void morsel_store_raw(const struct morsel_output *y, const struct morsel_channels *c, struct morsel_sum16 s, uint32_t channel, uint32_t n,
@@ -82,12 +81,15 @@ void morsel_store_raw(const struct morsel_output *y, const struct morsel_channel
         v2 = vaddq_f32(v2, vld1q_f32(bias + 8)), v3 = vaddq_f32(v3, vld1q_f32(bias + 12));
     }
     if (y->qparams.is_float) {
-        morsel_store_sixteen(y, v0, v1, v2, v3, n, first);
+        store_floats(y, v0, v1, v2, v3, n, first);
         return;
     }
-    const struct limits l = limits_of(y);
-    v0 = morsel_limit4(v0, l.low, l.high), v1 = morsel_limit4(v1, l.low, l.high);
-    v2 = morsel_limit4(v2, l.low, l.high), v3 = morsel_limit4(v3, l.low, l.high);
-    const int8x8_t a = vmovn_s16(whole(v0, v1, l.add)), b = vmovn_s16(whole(v2, v3, l.add));
+    const struct morsel_qparams *q = &y->qparams;
+    const float32x4_t low = vdupq_n_f32((float)(y->out_min - q->zero)), high = vdupq_n_f32((float)(y->out_max - q->zero));
+    /* `x ^ 0x80` and `x + 0x80` end in the same byte, so that this and the zero point are one number. */
+    const int32x4_t add = vdupq_n_s32(q->zero + (int32_t)q->sign_flip);
+    v0 = morsel_limit4(v0, low, high), v1 = morsel_limit4(v1, low, high);
+    v2 = morsel_limit4(v2, low, high), v3 = morsel_limit4(v3, low, high);
+    const int8x8_t a = vmovn_s16(whole(v0, v1, add)), b = vmovn_s16(whole(v2, v3, add));
     morsel_store_part((uint8_t *)y->data + first, vcombine_s8(a, b), n);
 }

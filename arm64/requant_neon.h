@@ -201,17 +201,6 @@ static inline __attribute__((always_inline)) void morsel_store8(uint8_t *to, str
     vst1_s8((int8_t *)to, mode == MORSEL_REQUANT_CLAMPED ? veor_s8(v, k->sign_flip) : v);
 }
 
-/* The first n of sixteen floats, within y's limits, become elements `first` and on. */
-static inline void morsel_store_sixteen(const struct morsel_output *y, float32x4_t v0, float32x4_t v1, float32x4_t v2, float32x4_t v3,
-                                        uint32_t n, size_t first) {
-    const float32x4_t low = vdupq_n_f32(y->float_min), high = vdupq_n_f32(y->float_max);
-    const float32x4x4_t v = {
-        {morsel_limit4(v0, low, high), morsel_limit4(v1, low, high), morsel_limit4(v2, low, high), morsel_limit4(v3, low, high)}};
-    float *to = (float *)y->data + first;
-    if (n >= 16) vst1q_f32_x4(to, v);
-    else memcpy(to, &v, n * sizeof *to);
-}
-
 /* The first n of sixteen bytes. */
 static inline void morsel_store_part(uint8_t *to, int8x16_t v, uint32_t n) {
     uint8_t bytes[16];

@@ -76,7 +76,8 @@ bool scheme_at_run_time(const struct scheme_options *options, const struct onnx_
         const char *name = options->at_run_time[i];
         named = named || is_name_of(name, node) || (is_product(name) && is_product(node->op));
     }
-    return named && kind_of(node, NULL) == KIND_LAYER && has_dynamic_form(node);
+    return named && kind_of(node, NULL) == KIND_LAYER && has_dynamic_form(node) && !scheme_excludes(options, node) &&
+           !onnx_attribute_int(node, ONNX_EXACT_MARK, 0);
 }
 
 /* A Softmax over so many that steps of 1/256 are coarse: it runs in float, and its range is looked at. */
@@ -325,9 +326,7 @@ static void find_centred(struct placing *p) {
 /* Those at run time are float to all others. */
 static bool is_layer(const struct placing *p, size_t n) {
     const struct onnx_node *node = p->graph->nodes[n];
-    return p->scheme->nodes[n].role == SCHEME_LAYER ||
-           (p->kinds[n] == KIND_LAYER && scheme_at_run_time(&p->scheme->options, node) && !scheme_excludes(&p->scheme->options, node) &&
-            !onnx_attribute_int(node, ONNX_EXACT_MARK, 0));
+    return p->scheme->nodes[n].role == SCHEME_LAYER || (p->kinds[n] == KIND_LAYER && scheme_at_run_time(&p->scheme->options, node));
 }
 
 /* The layers, without numbers: those come with scheme_make_layers(). */

@@ -89,7 +89,7 @@ struct scheme {
 /* Whether a node shall stay float, by its name or its operator. */
 bool scheme_excludes(const struct scheme_options *options, const struct onnx_node *node);
 
-/* Whether a node is among those whose input is quantized at run time, and is a layer that can. */
+/* Whether a node is among those whose input is quantized at run time, a layer that can, and not excluded. */
 bool scheme_at_run_time(const struct scheme_options *options, const struct onnx_node *node);
 
 /* Everything float. */
