@@ -69,6 +69,9 @@ class Pictures(unittest.TestCase):
         for path, want in zip(PICTURES, self.want):
             self.same(self.model.classify(pixels(path), 10), want)
         self.same(self.model.classify(pixels(PICTURES[3]), 2), self.want[3][:2])
+        for none in (0, -1):
+            with self.assertRaises(ValueError):
+                self.model.classify(pixels(PICTURES[3]), none)
 
     def test_pixels_may_lie_otherwise(self):
         rgb = pixels(PICTURES[0])

@@ -209,6 +209,7 @@ class Lives(unittest.TestCase):
         want = morsel.Model(SHIPPED).run(noise(1, 3, 32, 32))[0].tobytes()
         data[:] = bytes(len(data))
         self.assertEqual(model.run(noise(1, 3, 32, 32))[0].tobytes(), want)
+        self.assertEqual(pickle.loads(pickle.dumps(model)).run(noise(1, 3, 32, 32))[0].tobytes(), want)
 
     def test_a_model_travels_to_another_process(self):
         with open(SHIPPED, "rb") as file:

@@ -91,6 +91,8 @@ class Model:
             source = os.fspath(source)  # a number would be an open file of the process
             blob = _map(source) if map_file else _read(source)
         blob.flags.writeable = False
+        if isinstance(source, (bytearray, memoryview)):
+            source = blob.data  # who changes theirs changes nothing here
         self._source, self._map_file = source, map_file
         self._open(blob, "" if isinstance(source, (bytes, bytearray, memoryview)) else f"{os.fspath(source)}: ")
 
@@ -426,6 +428,8 @@ class Session:
         Three channels are RGB, four RGBA, one is GRAY, unless `pixels` says BGR or BGRA. Rows of an array may have gaps. Where the blob has
         an answer rule of kind classes, it says what p is, and how many are told at most; else they are 5.
         """
+        if top is not None and top < 1:
+            raise ValueError(f"top is how many classes are told, 1 at least, not {top}")
         by_rule = self.model._answer == c.ANSWER_CLASSES
         if not by_rule and any(size != 1 for size in self.model.outputs[0].shape[2:]):
             raise Error(f"its first output is no list of classes: {list(self.model.outputs[0].shape)}")
@@ -434,14 +438,14 @@ class Session:
             if by_rule:
                 return self._classes_by_rule(top)
             scores = self._first_floats()
-        indices = np.empty(max(1, min(5 if top is None else top, scores.size)), np.uint32)
+        indices = np.empty(min(5 if top is None else top, scores.size), np.uint32)
         have = lib.morsel_python_classes(arrays.pointer(scores), scores.size, self.model._probabilities, indices.size,
                                          arrays.pointer(indices))
         return [Class(self.model._label(int(i)), int(i), float(scores[i])) for i in indices[:have]]
 
     def _classes_by_rule(self, top: int | None) -> List[Class]:
         most = int(np.prod(self.model.outputs[0].shape))
-        found = (c.Class * max(1, most if top is None else min(top, most)))()
+        found = (c.Class * (most if top is None else min(top, most)))()
         count = ctypes.c_uint32(0)
         c.check(lib.morsel_classes(self._at, 0, found, len(found), ctypes.byref(count)))
         return [Class(self.model._label(f.index), f.index, f.p) for f in found[: count.value]]
