@@ -17,8 +17,8 @@
  *
  * Threads: a model is immutable once open and may be shared by any number of sessions on any threads. A session belongs to one caller at a
  * time; two need two arenas.
- * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads. They round to nearest and
- * keep subnormal numbers, unlike where gcc links with -ffast-math. A float that is a NaN is one everywhere, but its bits may differ.
+ * Numbers: the same blob and the same input give the same output bytes on every CPU, with any number of threads. Threads round to nearest
+ * and keep subnormal numbers, as C starts them; a link with gcc's -ffast-math does not. The bits of a NaN may differ.
  * Capacities: each pointer to a caller's memory comes with how much there is, in elements or bytes. Less than is needed is refused before
  * anything is written; more is fine.
  * Defaults: 0 and NULL mean the default, everywhere.
@@ -87,7 +87,7 @@ enum morsel_error {
     MORSEL_ERR_PICTURE,      /* no picture rule in the blob, or one that does not fit the input */
     MORSEL_ERR_ARENA,        /* the arena is too small: morsel_arena_bytes() says what it needs */
     MORSEL_ERR_SCRATCH,      /* the scratch memory is too small: morsel_picture_bytes() or morsel_frame_bytes() says what it needs */
-    MORSEL_ERR_CAPACITY,     /* a buffer holds less than is used: morsel_view_elements(); of RGB (height - 1) * stride + 3 * width bytes */
+    MORSEL_ERR_CAPACITY,     /* a buffer is too small: morsel_view_elements() floats, or (height - 1) * stride + 3 * width bytes of RGB */
     MORSEL_ERR_OPTIONS,      /* options without their size, or with a field or a flag that this library does not know */
     MORSEL_ERR_TEXT,         /* no text rule in the blob, or a damaged one */
     MORSEL_ERR_ANSWER,       /* no answer rule of this kind in the blob, or one that does not fit the outputs */
@@ -102,11 +102,11 @@ enum morsel_layout { MORSEL_ROW_MAJOR = 0, MORSEL_CHANNELS_LAST = 1 };
 /* Kernels that a CPU can run; combine with |. Plain C is always there; as a mask by itself it allows nothing else. */
 enum morsel_cpu {
     MORSEL_CPU_NEON = 1 << 0,
-    MORSEL_CPU_DOTPROD = 1 << 1,
-    MORSEL_CPU_I8MM = 1 << 2,
+    MORSEL_CPU_DOTPROD = 1 << 1, /* a mask has NEON, too, or this does nothing */
+    MORSEL_CPU_I8MM = 1 << 2,    /* NEON and DOTPROD, too */
     MORSEL_CPU_AVX2 = 1 << 8,
-    MORSEL_CPU_AVXVNNI = 1 << 9,
-    MORSEL_CPU_AVX512VNNI = 1 << 10,
+    MORSEL_CPU_AVXVNNI = 1 << 9,     /* AVX2, too */
+    MORSEL_CPU_AVX512VNNI = 1 << 10, /* AVX2, too */
     MORSEL_CPU_AVX512VBMI = 1 << 11, /* beside AVX512VNNI: some of its kernels */
     MORSEL_CPU_C = 1 << 30,
     MORSEL_CPU_ALL = 0 /* whatever the CPU has */
@@ -227,7 +227,7 @@ uint32_t morsel_arena_bytes_for(const struct morsel_model *model, uint32_t tasks
  * that were checked: no blob understates it. UINT64_MAX: that or more. An app that runs blobs of others refuses what it has no time for. */
 uint64_t morsel_work(const struct morsel_model *model);
 
-/* All are 0 of a model that is not open; morsel_work(), too. */
+/* Each count, and morsel_work(), is 0 where the model is not open. */
 uint32_t morsel_input_count(const struct morsel_model *model);
 uint32_t morsel_output_count(const struct morsel_model *model);
 uint32_t morsel_label_count(const struct morsel_model *model);
@@ -310,8 +310,8 @@ enum morsel_error morsel_session_watch(struct morsel_session *session, morsel_wa
 uint32_t morsel_view_elements(const struct morsel_view *view);
 
 /* Floats in the ONNX graph's order (row-major onnx_dims) to the view's bytes. Value / scale is rounded half to even, plus the zero point,
- * saturated (ONNX QuantizeLinear; a NaN gives the lowest value). A float view gets a copy in its own layout. `values` holds `count`
- * floats, of which morsel_view_elements() are read. Fewer: MORSEL_ERR_CAPACITY; no view: MORSEL_ERR_ARGUMENT. */
+ * saturated (ONNX QuantizeLinear; a NaN gives the lowest byte, or 0 as an int32). A float view gets a copy in its own layout. `values`
+ * holds `count` floats, of which morsel_view_elements() are read. Fewer: MORSEL_ERR_CAPACITY; no view: MORSEL_ERR_ARGUMENT. */
 enum morsel_error morsel_quantize(const struct morsel_view *view, const float *values, size_t count);
 
 /* The way back, scale * (byte - zero_point) (ONNX DequantizeLinear), into room for `count` floats. The same errors. */
@@ -452,13 +452,13 @@ enum morsel_error morsel_points(const struct morsel_session *session, const stru
 
 /* --- Text --------------------------------------------------------------------------------------------------------- */
 
-/* A text to token ids, by the rule stored in the blob: BERT's normalization, words, WordPiece, special tokens. `utf8` holds `bytes`, and
- * no 0 is needed behind them; what is not UTF-8 counts as U+FFFD. There is room for `capacity` ids. `count` gets how many the text makes;
- * the rest of the room gets the rule's padding. So an attention mask is 1 for the first `count`, and 0 behind them. A longer text is cut
- * to the capacity, or to the rule's length where that is less. Special tokens in the text, such as [SEP], become their ids.
- * Every id is below morsel_text_ids(). Damaged rules give MORSEL_ERR_TEXT, or wrong ids. Less room than the special tokens around a text
- * take is MORSEL_ERR_CAPACITY. Time is in proportion to `bytes`, whatever the rule: for each at most 800 bytes of tokens are looked at,
- * each by two binary searches. A word that takes more than its 400 of them becomes the unknown token. */
+/* A text to token ids, by the blob's rule: BERT's normalization, words, WordPiece, special tokens. `utf8` holds `bytes`, and no 0 is
+ * needed behind them; what is not UTF-8 counts as U+FFFD. There is room for `capacity` ids. `count` gets how many the text makes; the rest
+ * of the room gets the rule's padding. So an attention mask is 1 for the first `count`, and 0 behind them. A longer text is cut to the
+ * capacity, or to the rule's length where that is less. Special tokens in the text, such as [SEP], become their ids. Every id is below
+ * morsel_text_ids(). Damaged rules give MORSEL_ERR_TEXT, or wrong ids. Less room than the special tokens around a text take is
+ * MORSEL_ERR_CAPACITY. Time is in proportion to `bytes`, whatever the rule: at most 800 steps for each, a step being two binary searches.
+ * A word that takes more than 400 for each of its bytes becomes the unknown token. */
 enum morsel_error morsel_text(const struct morsel_model *model, const char *utf8, size_t bytes, int32_t *ids, size_t capacity,
                               uint32_t *count);
 

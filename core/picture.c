@@ -154,7 +154,7 @@ static bool plan_frame(struct morsel_picture_plan *plan, const struct morsel_blo
 
 /* --- Into the input --------------------------------------------------------------------------------------------------- */
 
-/* ONNX QuantizeLinear, as morsel_quantize() does it. */
+/* ONNX QuantizeLinear; a rule's numbers may make a NaN, which counts as 0. */
 static uint8_t quantize_byte(const struct morsel_view *view, float value) {
     int32_t low = (view->type == MORSEL_INT8 ? -128 : 0) - view->zero_point;
     float steps = value / view->scale;
