@@ -120,7 +120,8 @@ else
 TOOL_CFLAGS := -DMORSEL_TOOL_REDUCED
 TOOL_LIBS :=
 endif
-TOOL_CFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
+# CPPFLAGS are the tool's: what distributions fortify by them calls functions of their libc.
+TOOL_CFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Icore $(CPPFLAGS)
 TOOL_LIBS += -lm -lpthread
 
 # ---- the library and the tool ----------------------------------------------------------------------------------------

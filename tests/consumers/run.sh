@@ -46,9 +46,16 @@ else
     fail pkg-config "$work/log"
 fi
 
+# The pool of threads that apps copy.
+mkdir "$work/copied" && cp tools/network/pool.[ch] "$work/copied"
+# shellcheck disable=SC2046,SC2086
+if "$compiler" $flags $(pkg-config --cflags morsel) -c "$work/copied/pool.c" -o "$work/copied/pool.o" >"$work/log" 2>&1; then echo "ok pool.c, copied"
+else fail "pool.c, copied" "$work/log"; fi
+
+# The objects of the archive are made for both.
 # shellcheck disable=SC2086
-if "${MAKE:-make}" -s CROSS= BUILD="$work/shared" shared >"$work/log" 2>&1 &&
-    "$compiler" $flags -I"$prefix/include" "$source/run_zero.c" "$work"/shared/libmorsel.so.* -Wl,-rpath,"$work/shared" \
+if "${MAKE:-make}" -s CROSS= shared >"$work/log" 2>&1 &&
+    "$compiler" $flags -I"$prefix/include" "$source/run_zero.c" "$(ls -t build/libmorsel.so.* | head -n 1)" -Wl,-rpath,"$PWD/build" \
         -o "$work/run_shared" >"$work/log" 2>&1; then
     "$work/run_shared" "$work/network.morsel" >"$work/shared.out" || fail "shared: does not run"
     same shared

@@ -39,7 +39,7 @@ say "of tools' rooms" "$(sh tests/link/rooms.sh | while read -r from to count; d
 done)"
 
 # The thread pool, which apps copy, knows the public header alone.
-say "of the pool that apps copy" "$(grep -n '^ *# *include "' tools/network/pool.[ch] | grep -Ev '"(pool|core/morsel)\.h"')"
+say "of the pool that apps copy" "$(grep -n '^ *# *include "' tools/network/pool.[ch] | grep -Ev '"(pool|morsel)\.h"')"
 
 # Files, a source and the header of its name being one. A header's own parts may include it: NAME_*, and internal.h in its folder.
 say "between files, no circle" "$(sh tests/link/rooms.sh --files | awk '

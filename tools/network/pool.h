@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small pool of threads: an example of what an app hands to Morsel as parallel_for. This pair of files stands alone, so that an app can
- * copy it. Workers wait some 40 microseconds awake for the next step of a run, then sleep until there is one. Task i runs in thread i where
- * that is in time. It finds in its caches what task i of the step before left there.
+ * A small pool of threads: an example of what an app hands to Morsel as parallel_for. This pair of files needs morsel.h alone, so that an
+ * app can copy it. Workers wait some 40 microseconds awake for the next step of a run, then sleep until there is one. Task i runs in
+ * thread i where that is in time. It finds in its caches what task i of the step before left there.
  */
 #ifndef MORSEL_TOOLS_NETWORK_POOL_H
 #define MORSEL_TOOLS_NETWORK_POOL_H
 
-#include "core/morsel.h"
+#include "morsel.h"
 
 enum { POOL_THREADS_MOST = 256 };
 
