@@ -30,7 +30,7 @@ try() { # NAME RUNNER COMPILER AND OPTIONS...; as C11, unless these say otherwis
     [ -z "$runner" ] || command -v "$runner" >/dev/null || { echo "skip amalgamation $name: no $runner"; return; }
     case " $* " in *" -std="*) ;; *) set -- "$@" -std=c11 ;; esac
     if ! "$@" -I$work/alone -c $work/alone/morsel.c -o $work/morsel.o >$work/log 2>&1 ||
-        ! "$@" -D_POSIX_C_SOURCE=200809L -I. tests/determinism/answers.c tools/network/pool.c $work/morsel.o -static -lpthread \
+        ! "$@" -D_POSIX_C_SOURCE=200809L -I. -Icore tests/determinism/answers.c tools/network/pool.c $work/morsel.o -static -lpthread \
             -o $work/answers >$work/log 2>&1; then
         fail "$name: it does not build"
         return
