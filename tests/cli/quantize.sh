@@ -112,7 +112,7 @@ verify "says when it begins" says '^morsel: 10 labelled samples of .*labelled: t
 verify "and when it ends" says '^morsel: quantized network: top-1 100.00 %, a drop of 0, [0-9.]+ s$'
 verify "a table of one attempt" says '^0 +100.00 +[+]0.00 +0 '
 verify "how sure that is" says 'Standard error of so many samples: 0.00 points of top-1, at most 10.00 of the difference'
-verify "few samples" says 'notice: 10 samples: of other inputs one in 11 goes beyond'
+verify "few samples" says 'notice: 10 samples: one input in 11 goes beyond the ranges'
 verify "which nobody asked for" sh -c "! grep -q 'asked for' '$work/err'"
 verify "more are asked for than there are" call_says '10 samples, fewer than the 11 asked for' 0 $float --data $pictures --picture $rule --count 11 \
     -o "$work/e.morsel"

@@ -126,7 +126,7 @@ verify "sound ones are no notice" sh -c "! '$morsel' quantize $float --data '$wo
 listed() { $morsel quantize $float --data "$work/same" --picture $rule --arena 5 -o "$work/n.morsel" --json 2>"$work/err" | tr -d '\n' | grep -oE '"notices": \[[^]]*\]' >"$work/out"; }
 verify "notices are in the JSON" listed
 verify "those of the data, too" says '"the data are 2 times the same sample'
-verify "those of few samples" says '"2 samples: of other inputs one in 3 goes beyond'
+verify "those of few samples" says '"2 samples: one input in 3 goes beyond the ranges'
 verify "and that of the arena" says '"--arena 5 cannot be had'
 verify "all that were said, once each" test "$(grep -c ': notice: ' "$work/err")" = "$(tr ',' '\n' <"$work/out" | grep -cE '^(.notices.: \[)? *"')"
 sed 's/"scale": [0-9.e-]*/"scale": 1/' $rule >"$work/whole.json"
@@ -134,7 +134,7 @@ verify "a scale of 1 beside means of 0..1 is noticed" notice ".*whole.json: the 
     --picture "$work/whole.json"
 printf '{"resize": {"mode": "none"}, "channels": "RGB", "scale": 1, "mean": [0, 0, 0], "std": [1, 1, 1]}' >"$work/bytes.json"
 verify "bytes as they are, are none" sh -c "! '$morsel' quantize $float --data '$work/same' --picture '$work/bytes.json' -o '$work/n.morsel' 2>&1 | grep 'rule makes'"
-verify "one sample is said to be few" notice "1 sample: of other inputs one in 2" "$work/data_two.npy" --count 1
+verify "one sample is said to be few" notice "1 sample: one input in 2 goes beyond" "$work/data_two.npy" --count 1
 rm "$work/n.morsel"
 verify "two are not constant" sh -c "! grep -qE 'constant|same' '$work/err'"
 verify "one sample" sound $float "$work/data_two.npy" --count 1

@@ -56,8 +56,6 @@ fill() { # FOLDER
     cp models/spots/pictures/spots.ppm "$1/street.jpg"
     (cd models/spots && "$root/$morsel" quantize network.onnx --data pictures --picture picture.json --answer answer.json \
         --labels labels.txt -o "$1/boxes.morsel" >/dev/null 2>&1)
-    { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 32, 32), }"
-      head -c 12288 /dev/zero; } >"$1/x.npy"
 }
 
 # Writes each block to FOLDER/blocks/LINE.KIND, and what is said of it to LINE.note.
@@ -218,6 +216,9 @@ rm -rf "$work/man"
 mkdir -p "$work/man"
 furnish "$work/examples"
 fill "$work/examples/out"
+# Examples of --help have files that nobody makes there.
+{ printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 32, 32), }"
+  head -c 12288 /dev/zero; } >"$work/examples/out/x.npy"
 man_page ""
 for verb in $("$morsel" --help=verbs); do
     man_page "$verb"

@@ -59,7 +59,8 @@ static const struct {
     {"constants", "results that do not depend on an input are computed", pass_constants},
     {"floats", "values of float16 and double are float", pass_floats},
     {"noops", "nodes that give what they get are gone", pass_noops},
-    {"opset", "old operators are said in opset 14", pass_opset}, /* before functions get names: HardSwish has one there */
+    {"opset", "operators of opsets 7 to 13 are in the form of opset 14",
+     pass_opset}, /* before functions get names: HardSwish has one there */
     {"einsum", "sums of products by letters are matrix products", pass_einsum},
     {"fused", "what ONNX Runtime fused is said in operators of ONNX again", pass_fused},
     {"norms", "normalizations are decomposed into means and roots", pass_norms},
@@ -106,7 +107,9 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
     graph_optimize_counted(g, done);
     refuse_outgrown(g, report);
     for (int i = 0; report && i < GRAPH_PASSES; i++)
-        if (done[i].changes) onnx_notice(report, "optimized, %s: %s (%d)", done[i].name, done[i].what, done[i].changes);
+        if (done[i].changes)
+            onnx_notice(report, "optimized, %s: %s; %d change%s", done[i].name, done[i].what, done[i].changes,
+                        done[i].changes == 1 ? "" : "s");
 }
 
 void graph_unfuse(struct onnx_graph *g) {

@@ -59,7 +59,7 @@ class Bytes(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "2 labels") as caught:
             morsel.edit(blob, labels=["a", "b"])
         self.assertEqual(os.path.basename(caught.filename), "test_tool.py")
-        with self.assertWarnsRegex(UserWarning, "4 samples: of other inputs one in 5"):
+        with self.assertWarnsRegex(UserWarning, "4 samples: one input in 5 goes"):
             morsel.quantize(at("tests/cli/float_small.onnx"), np.random.rand(4, 3, 32, 32).astype("f"))
 
     def test_what_was_optimized_is_no_warning(self):

@@ -67,8 +67,8 @@ bool quant_data_look(const struct quant_data *data, struct failure *failure) {
     if (constant) message_notice("the data are constant: every sample is one number all over; ranges made from them fit no real input");
     else if (alike) message_notice("the data are %zu times the same sample: ranges made from it fit hardly any other input", count);
     if (count < FEW)
-        message_notice("%zu sample%s: of other inputs one in %zu goes beyond what so few show, in each value alone; some hundred typical "
-                       "ones are better, %d the least",
+        message_notice("%zu sample%s: one input in %zu goes beyond the ranges that so few show, in each single value; some hundred typical "
+                       "samples are better, %d the least",
                        count, count == 1 ? "" : "s", count + 1, FEW);
     return true;
 }
