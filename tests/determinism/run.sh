@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh [--quick]: one table of the answers of all networks, by every kernel set of this CPU and of emulated ones, in 1 to 8 tasks, in
-# builds by several compilers and options. --quick: a part of the networks, in the builds that `make test` has anyway.
+# builds by several compilers and options. --quick: a part of the networks, in the builds that `make test` has anyway. Compilers that may
+# fuse are tried by tests/package/amalgamation.sh then.
 # `make determinism` calls it. MORSEL is the full tool, MAKE_NETWORKS the program of the random networks, CC the compiler of both, MAKE make.
 # JOBS columns at a time; NETWORKS random ones of each kind.
 # Exit status 1: an answer differs, or a column does not build or run.
@@ -87,9 +88,9 @@ sh tests/determinism/networks.sh $work/networks "${NETWORKS:-$count}" $more || e
 # A line a column. The slow ones come first.
 columns() {
     if [ -n "$quick" ]; then
-        [ "$here" = aarch64 ] || printf 'aarch64 %s\n' "gcc O2 build/aarch64-linux-gnu" "gcc O2-foreign"
+        [ "$here" = aarch64 ] || echo "aarch64 gcc O2 build/aarch64-linux-gnu"
         [ "$here" != x86_64 ] || echo "i686 gcc O2 build/i686-linux-gnu"
-        printf '%s\n' "$here cc O2 build" "$here clang O2 build/clang" "$here gcc O2-foreign"
+        printf '%s\n' "$here cc O2 build" "$here clang O2 build/clang"
         return
     fi
     [ "$here" = aarch64 ] || printf 'aarch64 %s\n' "gcc O2" "gcc O3" "clang O3" "gcc O0" "gcc O2-foreign" "clang O2-foreign"

@@ -46,8 +46,8 @@ try() { # NAME RUNNER COMPILER AND OPTIONS...; as C11, unless these say otherwis
 {
     try "${CC:-cc}" "" "${CC:-cc}" -O2 $warn
     try "${CC:-cc}, plain C" "" "${CC:-cc}" -O2 $warn -DMORSEL_PLAIN_C
-    try "clang" "" clang -O2 $warn
-    [ "$here" != x86_64 ] || try "gcc, contraction allowed" "" gcc -O3 -march=x86-64-v3 -ffp-contract=fast
+    try "clang" "" clang -O1 $warn
+    [ "$here" != x86_64 ] || try "gcc, contraction allowed" "" gcc -O2 -march=x86-64-v3 -ffp-contract=fast
     [ "$here" != x86_64 ] || try "i686" env i686-linux-gnu-gcc -O1 -msse2 -mfpmath=sse
     # As gcc is when nobody says anything: GNU's C, where it may fuse, and computes with binary16 where a CPU has it.
     [ "$here" = aarch64 ] || try "aarch64" qemu-aarch64 aarch64-linux-gnu-gcc -std=gnu11 -mcpu=cortex-a76 -O2 $warn
@@ -57,16 +57,16 @@ try() { # NAME RUNNER COMPILER AND OPTIONS...; as C11, unless these say otherwis
 for options in "aarch64-linux-gnu-gcc -mcpu=neoverse-n2" "aarch64-linux-gnu-gcc -mcpu=a64fx" "aarch64-linux-gnu-gcc -std=c11 -mcpu=cortex-a53"; do
     command -v "${options%% *}" >/dev/null || { echo "skip amalgamation $options: no compiler"; continue; }
     # shellcheck disable=SC2086
-    if $options -O1 $warn -I$work/alone -c $work/alone/morsel.c -o $work/morsel.o >$work/log 2>&1; then echo "ok amalgamation $options"
+    if $options -O0 $warn -I$work/alone -c $work/alone/morsel.c -o $work/morsel.o >$work/log 2>&1; then echo "ok amalgamation $options"
     else fail "$options"; fi
 done
 # It leaves nothing behind for what comes after it in a file.
 printf '#include "morsel.c"\n#include <stdio.h>\nint main(void) { return puts("%%") < 0; }\n' >$work/behind.c
-if "${CC:-cc}" -O1 -I$work/alone $work/behind.c -o $work/behind >$work/log 2>&1 && $work/behind >/dev/null; then echo "ok amalgamation nothing behind it"
+if "${CC:-cc}" -O0 -I$work/alone $work/behind.c -o $work/behind >$work/log 2>&1 && $work/behind >/dev/null; then echo "ok amalgamation nothing behind it"
 else fail "nothing behind it"; fi
 # Clang fuses whatever a source says where it is told to: the self-test sees it, in a build where answers differ.
 if [ "$here" = x86_64 ] && grep -qw fma /proc/cpuinfo && command -v clang >/dev/null; then
-    clang -std=c11 -O2 -march=x86-64-v3 -ffp-contract=fast -I$work/alone -D_POSIX_C_SOURCE=200809L -I. tests/determinism/answers.c tools/network/pool.c \
+    clang -std=c11 -O1 -march=x86-64-v3 -ffp-contract=fast -I$work/alone -D_POSIX_C_SOURCE=200809L -I. tests/determinism/answers.c tools/network/pool.c \
         $work/alone/morsel.c -lpthread -o $work/answers >$work/log 2>&1 && answers $work/answers >$work/answers.txt 2>$work/log
     if grep -q 'the self-test finds' $work/log; then echo "ok amalgamation fused by clang: $(sed 's/.*: //' $work/log)"; else fail "fused by clang"; fi
 else echo "skip amalgamation fused by clang: no clang for x86-64, or no CPU with FMA"; fi
