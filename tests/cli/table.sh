@@ -141,6 +141,21 @@ edited "with a field too few" '2s/,0,/,/'
 edited "with a quote that nothing ends" '2s/,0,/,"0,/'
 edited "with a reason" '2s/$/lost/'
 edited "with the end of another system" '2s/$/\r/'
+edited "with another answer" '2s/,0,red,[0-9.]*,$/,2,blue,0.111111,/'
+edited "with the time of another picture" '3s/\./.1/'
+edited "without its stamp" 3d
+sed 3p "$work/stopped" >"$work/long.csv.partial"
+again "with its stamp twice" "goes on behind 1 of 3 pictures"
+verify "with its stamp twice: the table is whole" cmp "$work/whole.csv" "$work/long.csv"
+cp "$work/stopped" "$work/long.csv.partial"
+mv "$work/red.ppm" "$work/kept.ppm"
+cp "$work/blue_sky.ppm" "$work/red.ppm"
+again "of a picture that was replaced" "long.csv: 3 pictures"
+verify "takes no answer of the former" grep -q 'red.ppm,2,blue,' "$work/long.csv"
+cp "$work/stopped" "$work/long.csv.partial"
+cp "$work/kept.ppm" "$work/red.ppm"
+anew "of a picture with another time"
+mv "$work/kept.ppm" "$work/red.ppm"
 { head -n 1 "$work/stopped"; printf '%s\0,red,0.9,\n' "$work/red.ppm,0"; } >"$work/long.csv.partial"
 anew "with a 0 amid a line"
 head -c 300 /dev/zero >>"$work/stopped" # as a system that went down may leave it

@@ -49,17 +49,16 @@ static size_t get(uint8_t *bytes, size_t most) {
     return (size_t)size;
 }
 
-/* `fields` of a record; where they are a list, a picture has as many lines as its second field says. */
-static struct table table_of(size_t fields, bool listed, char **records) {
+static struct table table_of(char **records) {
     static const struct pictures all = {.list = (char **)pictures, .count = PICTURES};
-    return (struct table){.pictures = &all, .path = path, .top = 4, .fields = fields, .listed = listed, .records = records};
+    return (struct table){.pictures = &all, .path = path, .top = 4, .records = records};
 }
 
 /* A folder in memory, where there is one; the first line is what an empty journal gets. */
 static void prepare(void) {
     struct failure failure = {0};
     char *records[PICTURES] = {0};
-    struct table table = table_of(5, false, records);
+    struct table table = table_of(records);
     snprintf(folder, sizeof folder, "%s/fuzz-journal-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
     must(mkdtemp(folder) != NULL, folder);
     snprintf(path, sizeof path, "%s/t.csv", folder);
@@ -70,12 +69,22 @@ static void prepare(void) {
     atexit(clean);
 }
 
+/* Some lines of a picture, and behind them mostly a stamp as of a file that is not there, with its checksum: FNV-1a. */
 static int put_record(uint64_t *state, char *to, size_t capacity) {
     char *field = table_field(pictures[fuzz_below(state, PICTURES)]);
     static const char *const behind[] = {",3,cat,0.5,\n", ",0,,,,,,,,\n", ",2,7,\"a,b\",1,\n", ",2,8,\"\"\"\",1,\n", ",1,,,wrong\n", "\n"};
-    int length = snprintf(to, capacity, "%s%s", field, behind[fuzz_below(state, 6)]);
+    size_t length = 0;
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (uint32_t lines = fuzz_below(state, 8) ? 1 : 2; lines && length < capacity; lines--)
+        length += (size_t)snprintf(to + length, capacity - length, "%s%s", field, behind[fuzz_below(state, 6)]);
     free(field);
-    return length;
+    if (fuzz_below(state, 8) && length + 2 < capacity) {
+        memcpy(to + length, ",,", 2);
+        length += 2;
+        for (size_t i = 0; i < length; i++) sum = (sum ^ (uint8_t)to[i]) * 0x100000001b3u;
+        length += (size_t)snprintf(to + length, capacity - length, ",%016llx\n", (unsigned long long)sum);
+    }
+    return (int)length;
 }
 
 size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
@@ -90,21 +99,12 @@ size_t fuzz_seed(uint64_t seed, uint8_t *bytes, size_t capacity) {
     return size;
 }
 
-/* A picture's lines: each names it, and has all fields. */
+/* A picture's lines: the first one names it, and the last one ends with no word of what went wrong. */
 static void check_record(const struct table *table, size_t picture) {
     char *record = table->records[picture], *field = table_field(pictures[picture]);
-    size_t lines = 0, fields = 1;
-    bool quoted = false;
+    const size_t length = strlen(record);
     if (strncmp(record, field, strlen(field)) != 0 || record[strlen(field)] != ',') abort();
-    for (const char *c = record; *c; c++) {
-        quoted ^= *c == '"';
-        fields += !quoted && *c == ',';
-        if (quoted || *c != '\n') continue;
-        if (fields != table->fields || (c[1] && strncmp(c + 1, field, strlen(field)) != 0)) abort();
-        lines++;
-        fields = 1;
-    }
-    if (quoted || !lines || lines > (table->listed ? table->top : 1) || record[strlen(record) - 1] != '\n') abort();
+    if (length < 2 || strcmp(record + length - 2, ",\n") != 0) abort();
     free(field);
     free(record);
     dealt++;
@@ -116,12 +116,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct failure failure = {0};
     if (!head_bytes) prepare();
     if (!size || size > sizeof before - HEAD) return 0;
-    const bool listed = bytes[0] & 1, whole = (bytes[0] & 6) == 0;
+    const bool whole = (bytes[0] & 6) == 0;
     unlink(partial);
     if (!whole) put(head, head_bytes, 0);
     put(bytes + 1, size - 1, O_APPEND);
     const size_t had = get(before, sizeof before);
-    struct table table = table_of(listed ? 10 : 5, listed, records);
+    struct table table = table_of(records);
     const bool good = table_journal_open(&table, &failure);
     table_journal_end(&table, false);
     const size_t has = get(after, sizeof after);

@@ -19,9 +19,10 @@
 struct table_worker {
     struct network_run *run;
     struct answers answers;
-    struct results results;  /* of one picture at a time */
-    struct text_stream text; /* a record, before it is kept in as few bytes as it has */
-    struct failure *wrong;   /* [batch]: what is at fault with a picture; its text is "" where nothing is */
+    struct results results;      /* of one picture at a time */
+    struct text_stream text;     /* a record, before it is kept in as few bytes as it has */
+    struct failure *wrong;       /* [batch]: what is at fault with a picture; its text is "" where nothing is */
+    char (*stamps)[TABLE_STAMP]; /* [batch] */
 };
 
 /* --- A record --- */
@@ -68,12 +69,6 @@ static const struct listed {
     {MORSEL_ANSWER_SEGMENTATION, "classes,index,label,share", ",,,", put_share},
     {MORSEL_ANSWER_POINTS, "points,index,label,p,x,y", ",,,,,", put_point},
 };
-
-static size_t field_count(const char *columns) {
-    size_t count = 1;
-    for (const char *c = columns; *c; c++) count += *c == ',';
-    return count;
-}
 
 static const struct listed *listed_of(const struct table *table) {
     for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
@@ -143,6 +138,7 @@ static char *make_record(const struct table *table, struct table_worker *worker,
 static bool put_picture(const struct table *table, struct table_worker *worker, size_t picture, uint32_t slot, struct failure *failure) {
     struct image image;
     *worker->wrong[slot].text = 0;
+    table_stamp(table->pictures->list[picture], worker->stamps[slot]);
     bool good = image_read(table->pictures->list[picture], &image, &worker->wrong[slot]);
     if (good) {
         good = network_picture(worker->run, &image, slot, &worker->wrong[slot]);
@@ -156,11 +152,12 @@ static bool put_picture(const struct table *table, struct table_worker *worker, 
     return false;
 }
 
-static bool keep(struct table *table, size_t picture, char *record, bool wrong, struct failure *failure) {
+static bool keep(struct table *table, const struct table_worker *worker, uint32_t slot, size_t picture, char *record,
+                 struct failure *failure) {
     pthread_mutex_lock(&table->lock);
     table->records[picture] = record;
-    table->broken += wrong;
-    const bool good = table_journal_add(table, record, failure);
+    table->broken += *worker->wrong[slot].text != 0;
+    const bool good = table_journal_add(table, record, worker->stamps[slot], failure);
     if (table->journal) stop_goes_on(++table->kept, table->pictures->count);
     pthread_mutex_unlock(&table->lock);
     return good;
@@ -180,7 +177,7 @@ static bool answer(void *context, unsigned index, size_t task, struct failure *f
     for (uint32_t i = 0; i < used; i++) {
         const size_t picture = table->waiting[first + i];
         char *record = make_record(table, worker, picture, i); /* which may find fault, too */
-        if (!keep(table, picture, record, *worker->wrong[i].text, failure)) return false;
+        if (!keep(table, worker, i, picture, record, failure)) return false;
     }
     return true;
 }
@@ -212,7 +209,6 @@ static bool open_network(struct table *table, struct failure *failure) {
     if (kind && !table->top) table->top = kind->kind == MORSEL_ANSWER_DETECTIONS ? answers_room(network) : UINT32_MAX;
     if (!kind && table->top > classes) table->top = (uint32_t)classes;
     if (!table->top) table->top = 1;
-    table->fields = kind ? field_count(kind->columns) + 2 : vector ? found_width(network) + 2 : 3 * (size_t)table->top + 2;
     return true;
 }
 
@@ -223,6 +219,7 @@ static bool open_workers(struct table *table, struct failure *failure) {
     for (unsigned i = 0; i < table->worker_count; i++) {
         struct table_worker *worker = &table->workers[i];
         worker->wrong = must_calloc(table->batch, sizeof *worker->wrong);
+        worker->stamps = must_calloc(table->batch, sizeof *worker->stamps);
         must_have(text_open(&worker->text), 4096);
         answers_open(&worker->answers, &table->network, &worker->results, table->top);
         if (!(worker->run = network_run_open(&table->network, failure))) return false;
@@ -278,6 +275,7 @@ void table_free(struct table *table) {
         network_run_close(worker->run);
         answers_free(&worker->answers);
         free(worker->wrong);
+        free(worker->stamps);
         if (worker->text.file) free(text_close(&worker->text));
     }
     for (size_t i = 0; table->records && i < table->pictures->count; i++) free(table->records[i]);

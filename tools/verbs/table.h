@@ -21,7 +21,6 @@ struct table {
     unsigned worker_count;
     struct network network;
     uint32_t batch; /* images of a run */
-    size_t fields;  /* of a record */
     bool listed;    /* a picture has as many lines as its second field says */
     struct table_worker *workers;
     char **records;                 /* of each picture, with their lines' ends; NULL: not yet */
@@ -46,9 +45,13 @@ void table_json(const struct table *table, FILE *file);
 /* Text as a field of a record: in quotes where it holds what means something. For free(). */
 char *table_field(const char *text);
 
-/* Opens it, and takes over the records of a call that was stopped, made by the same network. */
+/* The size and time of a picture's file, which are taken before it is read. */
+enum { TABLE_STAMP = 64 };
+void table_stamp(const char *path, char stamp[TABLE_STAMP]);
+
+/* Opens it, and takes over the records of a call that was stopped, made by the same network of pictures that are the same. */
 bool table_journal_open(struct table *table, struct failure *failure);
-bool table_journal_add(struct table *table, const char *record, struct failure *failure);
+bool table_journal_add(struct table *table, const char *record, const char *stamp, struct failure *failure);
 void table_journal_end(struct table *table, bool whole);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the records of a table that is not whole yet. The first line says what they were made with. */
+/* Keeps the records of a table that is not whole yet. The first line says what made them, a stamp behind each of what picture. */
 #include "tools/base/arena.h"
 #include "tools/base/file.h"
 #include "tools/base/text.h"
@@ -28,55 +28,60 @@ char *table_field(const char *text) {
     return field;
 }
 
-/* A record and its first field, which is the picture's. */
+/* A picture's record in the journal, and the stamp that stands behind it. */
 struct old_record {
-    const char *text;
-    size_t field, bytes;
-    uint32_t fields;
+    const char *text, *stamp;
+    size_t field, bytes, stamped; /* field: the length of the first one, which is the picture's; stamped: that of the stamp */
 };
 
-static int by_field(const void *a, const void *b) {
-    const struct old_record *x = a, *y = b;
-    const size_t least = x->field < y->field ? x->field : y->field;
-    const int order = memcmp(x->text, y->text, least);
-    return order ? order : (x->field > y->field) - (x->field < y->field);
+static int by_bytes(const char *a, size_t a_bytes, const char *b, size_t b_bytes) {
+    const int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
+    return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
 }
 
-/* The record at `text`, of `left` bytes; false: it has no end. Quotes in pairs hold what would end a field or a record. */
-static bool find_record(const char *text, size_t left, struct old_record *record) {
+static int by_picture(const void *a, const void *b) {
+    const struct old_record *x = a, *y = b;
+    const int order = by_bytes(x->text, x->field, y->text, y->field);
+    return order ? order : by_bytes(x->stamp, x->stamped, y->stamp, y->stamped);
+}
+
+/* The bytes of the line at `text`, of `left`; 0: it has no end. Quotes in pairs hold what would end a field (`field`: the first) or it. */
+static size_t find_line(const char *text, size_t left, size_t *field) {
     bool quoted = false;
-    *record = (struct old_record){.text = text, .fields = 1};
+    *field = 0;
     for (size_t i = 0; i < left; i++) {
         quoted ^= text[i] == '"';
         if (quoted) continue;
-        if (text[i] == ',' && record->fields++ == 1) record->field = i;
-        if (text[i] == '\n') {
-            record->bytes = i + 1;
-            return true;
-        }
+        if (text[i] == ',' && !*field) *field = i;
+        if (text[i] == '\n') return i + 1;
     }
-    return false;
+    return 0;
 }
 
-/* Whether it has the fields that records of the table have: somebody may have edited it, or the system gone down as it was written. */
-static bool is_sound(const struct table *table, const struct old_record *record) {
-    return record->fields == table->fields && !memchr(record->text, 0, record->bytes);
+void table_stamp(const char *path, char stamp[TABLE_STAMP]) {
+    struct stat status;
+    if (stat(path, &status)) strcpy(stamp, ",,");
+    else
+        snprintf(stamp, TABLE_STAMP, ",%" PRId64 ",%" PRId64 ".%09ld", (int64_t)status.st_size, (int64_t)status.st_mtim.tv_sec,
+                 status.st_mtim.tv_nsec);
 }
 
-/* Of what is listed there are as many lines as the second field says, and one for none. All of them name the picture and the number. */
-static bool add_lines(const struct table *table, size_t left, struct old_record *record) {
-    const char *text = record->text;
-    const size_t same = record->field + strcspn(text + record->field + 1, ",\n") + 2;
-    const unsigned long lines = strtoul(text + record->field + 1, NULL, 10);
-    struct old_record more;
-    if (lines > table->top) return false;
-    for (unsigned long i = 1; i < lines; i++) {
-        const char *at = text + record->bytes;
-        if (!find_record(at, left - record->bytes, &more) || !is_sound(table, &more)) return false;
-        if (more.bytes < same || memcmp(at, text, same) != 0) return false;
-        record->bytes += more.bytes;
-    }
-    return true;
+enum { SEAL_BYTES = 18 };
+
+/* Ends a stamp: a checksum of it and its record, by FNV-1a of 64 bits. It finds what somebody edited, or a system that went down left. */
+static void make_seal(const char *record, size_t bytes, const char *stamp, size_t stamped, char seal[SEAL_BYTES + 1]) {
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < bytes + stamped; i++) sum = (sum ^ (uint8_t)(i < bytes ? record[i] : stamp[i - bytes])) * 0x100000001b3u;
+    snprintf(seal, SEAL_BYTES + 1, ",%016" PRIx64 "\n", sum);
+}
+
+/* Whether the line that a stamp begins, of `line` bytes, is of the record; one that tells what went wrong is made again. */
+static bool is_sound(struct old_record *record, size_t line) {
+    char seal[SEAL_BYTES + 1];
+    if (line < SEAL_BYTES || record->bytes < 2 || record->text[record->bytes - 2] != ',') return false;
+    record->stamped = line - SEAL_BYTES;
+    make_seal(record->text, record->bytes, record->stamp, record->stamped, seal);
+    return memcmp(record->stamp + record->stamped, seal, SEAL_BYTES) == 0;
 }
 
 /* The first bytes of a file that is ours. */
@@ -105,27 +110,36 @@ static char *first_line(const struct table *table) {
     return must_have(text_close(&stream), 256);
 }
 
-/* Gives each picture the record that names it; one that tells of a failure is made again. */
+/* Gives each picture the record that names it, if it was made of the file that is there now. */
 static void deal(struct table *table, struct old_record *old, size_t count) {
-    if (count) qsort(old, count, sizeof *old, by_field);
+    char stamp[TABLE_STAMP];
+    if (count) qsort(old, count, sizeof *old, by_picture);
     for (size_t i = 0; count && i < table->pictures->count; i++) {
         char *field = table_field(table->pictures->list[i]);
-        const struct old_record key = {.text = field, .field = strlen(field)}, *found = bsearch(&key, old, count, sizeof key, by_field);
+        table_stamp(table->pictures->list[i], stamp);
+        const struct old_record key = {field, stamp, strlen(field), 0, strlen(stamp)},
+                                *found = bsearch(&key, old, count, sizeof key, by_picture);
         free(field);
         if (found) table->records[i] = must_have(strndup(found->text, found->bytes), found->bytes);
     }
 }
 
-/* The bytes of a journal of ours that are sound: 0 where it is another's. Its records go to the pictures that they name. */
+/*
+ * The bytes of a journal of ours up to its last stamp: 0 where it is another's. Its records go to the pictures that they name. A stamp has
+ * a line, which begins with a comma, behind the lines of its record.
+ */
 static size_t take_over(struct table *table, const struct file_bytes *bytes, const char *line) {
     const char *text = (const char *)bytes->data;
-    size_t at = strlen(line), count = 0, room = 0;
-    struct old_record *old = NULL, record;
+    size_t from = strlen(line), at = from, count = 0, room = 0, length, field;
+    struct old_record *old = NULL, record = {0};
     if (bytes->size < at || memcmp(text, line, at) != 0) return 0;
-    while (find_record(text + at, bytes->size - at, &record)) {
-        const bool sound = is_sound(table, &record) && (!table->listed || add_lines(table, bytes->size - at, &record));
-        at += record.bytes;
-        if (!sound || record.text[record.bytes - 2] != ',') continue; /* the last field is what went wrong */
+    for (; (length = find_line(text + at, bytes->size - at, &field)); at += length) {
+        if (at == from) record = (struct old_record){.text = text + from, .field = field};
+        if (text[at] != ',') continue;
+        record.stamp = text + at;
+        record.bytes = at - from;
+        from = at + length;
+        if (!is_sound(&record, length)) continue;
         if (count == room) {
             room = room ? 2 * room : 256;
             old = must_have(realloc(old, room * sizeof *old), room * sizeof *old);
@@ -134,7 +148,7 @@ static size_t take_over(struct table *table, const struct file_bytes *bytes, con
     }
     deal(table, old, count);
     free(old);
-    return at;
+    return from;
 }
 
 static bool journal_failed(const struct table *table, struct failure *failure) {
@@ -189,9 +203,11 @@ bool table_journal_open(struct table *table, struct failure *failure) {
     return good;
 }
 
-bool table_journal_add(struct table *table, const char *record, struct failure *failure) {
+bool table_journal_add(struct table *table, const char *record, const char *stamp, struct failure *failure) {
+    char seal[SEAL_BYTES + 1];
     if (!table->journal) return true;
-    return (fputs(record, table->journal) >= 0 && fflush(table->journal) == 0) || journal_failed(table, failure);
+    make_seal(record, strlen(record), stamp, strlen(stamp), seal);
+    return (fprintf(table->journal, "%s%s%s", record, stamp, seal) >= 0 && fflush(table->journal) == 0) || journal_failed(table, failure);
 }
 
 void table_journal_end(struct table *table, bool whole) {
