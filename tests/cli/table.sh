@@ -18,6 +18,20 @@ check "of a folder, in JSON" 0 '"file": ".*/set/deep/green.ppm"' run "$net" "$wo
 check "of a folder without pictures" 1 "none holds no picture: .jpg" run "$net" "$work/none"
 find "$work/set" -name '*.ppm' >"$work/list"
 verify "of a list" sh -c "$morsel run '$net' - --check-names <'$work/list' | grep -q '^3 of 3 right'"
+mkdir -p "$work/dag/level30"
+cp "$work/red.ppm" "$work/dag/level30/"
+level=30
+while [ $level -gt 0 ]; do # each of them has two names in the one before
+    level=$((level - 1))
+    mkdir "$work/dag/level$level"
+    ln -s ../level$((level + 1)) "$work/dag/level$level/x"
+    ln -s ../level$((level + 1)) "$work/dag/level$level/y"
+done
+# shellcheck disable=SC2086
+timeout 60 $morsel run "$net" "$work/dag/level0" --csv "$work/dag.csv" >"$work/out" 2>&1
+verify "of folders with many names by links: each counts once" grep -q 'dag.csv: 1 picture,' "$work/out"
+verify "under the first" grep -q 'dag/level0/\(x/\)\{30\}red.ppm,0,red' "$work/dag.csv"
+rm -rf "$work/dag" "$work"/dag.csv*
 check "of an empty list" 1 "names no picture" run "$net" - </dev/null
 
 # --- the table

@@ -3,6 +3,7 @@
 #include "tools/base/folder.h"
 #include <dirent.h>
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,17 +51,26 @@ static void sort(struct folder_files *files, size_t first) {
     if (files->count - first > 1) qsort(files->list + first, files->count - first, sizeof *files->list, by_path);
 }
 
-/* The folders that one is in. */
-struct inside {
-    const struct inside *outer;
+/* A folder that was walked, by whatever name. */
+struct walked {
     dev_t device;
     ino_t node;
 };
 
-static bool is_inside(const struct inside *inside, const struct stat *status) {
-    for (; inside; inside = inside->outer)
-        if (inside->device == status->st_dev && inside->node == status->st_ino) return true;
-    return false;
+static int by_node(const void *a, const void *b) {
+    const struct walked *x = a, *y = b;
+    return x->device != y->device ? (x->device > y->device) - (x->device < y->device) : (x->node > y->node) - (x->node < y->node);
+}
+
+/* Whether it was walked before; from now on it was. */
+static bool is_known(void **known, const struct stat *status, bool *yes, struct failure *failure) {
+    struct walked *one = malloc(sizeof *one);
+    if (!one) return failure_memory(failure, sizeof *one);
+    *one = (struct walked){status->st_dev, status->st_ino};
+    struct walked **found = tsearch(one, known, by_node);
+    *yes = found && *found != one;
+    if (!found || *yes) free(one);
+    return found || failure_memory(failure, sizeof found);
 }
 
 /* Sorts the entries of a folder into files that are wanted and subfolders. */
@@ -78,19 +88,19 @@ static bool list_folder(DIR *dir, const char *path, folder_wanted *wanted, struc
     return true;
 }
 
-static bool walk(const char *path, const struct inside *outer, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
+static bool walk(const char *path, void **known, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
     struct stat status = {0};
     struct folder_files folders = {0};
     DIR *dir = stat(path, &status) == 0 ? opendir(path) : NULL;
     if (!dir) return failure_set(failure, failure_status(errno), "cannot read the folder %s: %s", path, strerror(errno));
-    struct inside here = {outer, status.st_dev, status.st_ino};
     size_t first = files->count;
-    bool good = is_inside(outer, &status) || list_folder(dir, path, wanted, files, &folders, failure);
+    bool again = false;
+    bool good = is_known(known, &status, &again, failure) && (again || list_folder(dir, path, wanted, files, &folders, failure));
     closedir(dir);
     sort(files, first);
     sort(&folders, 0);
     files->folders += files->count > first;
-    for (size_t i = 0; good && i < folders.count; i++) good = walk(folders.list[i].path, &here, wanted, files, failure);
+    for (size_t i = 0; good && i < folders.count; i++) good = walk(folders.list[i].path, known, wanted, files, failure);
     folder_free(&folders);
     return good;
 }
@@ -104,7 +114,9 @@ size_t folder_length(const char *path) {
 bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *files, struct failure *failure) {
     const size_t length = folder_length(path);
     char *folder = strndup(path, length);
-    bool good = folder ? walk(folder, NULL, wanted, files, failure) : failure_memory(failure, length + 1);
+    void *known = NULL;
+    bool good = folder ? walk(folder, &known, wanted, files, failure) : failure_memory(failure, length + 1);
+    tdestroy(known, free);
     free(folder);
     return good;
 }

@@ -19,7 +19,8 @@ struct folder_files {
 
 typedef bool folder_wanted(const char *name);
 
-/* Adds the files whose names are wanted. What begins with a dot is left out, and links back to a folder that one is in. */
+/* Adds the files whose names are wanted. What begins with a dot is left out. A folder that has several names, by links, counts once, by the
+ * first in that order. */
 bool folder_walk(const char *path, folder_wanted *wanted, struct folder_files *files, struct failure *failure);
 void folder_free(struct folder_files *files);
 
