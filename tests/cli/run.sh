@@ -64,6 +64,12 @@ check "a wrong shape" 1 "uint8 \[1, 2, 2, 3\].*'x', uint8 \[1, 3, 2, 2\]" run "$
 check "no rows" 1 "but not 0" run "$work/bytes.morsel" --input "$work/bytes_none.npy"
 check "a wrong type" 1 "int8 \[1, 3, 2, 2\].*'x', uint8 \[1, 3, 2, 2\]" run "$work/bytes.morsel" --input "$work/bytes_type.npy"
 check "an array that is none" 1 "not a .npy file" run "$work/bytes.morsel" --input "$work/red.ppm"
+truncate -s 20G "$work/big.npy" # of zeros, and none of them on the disk
+verify "a large file that is no array is not read" sh -c \
+    'ulimit -v 900000; "$1" --version || exit 0; "$1" run "$2" --input "$3" 2>&1 | grep "its first bytes are not a header"' sh \
+    "$morsel" "$work/bytes.morsel" "$work/big.npy"
+rm "$work/big.npy"
+verify "an array from a pipe" sh -c "cat '$work/bytes.npy' | $morsel run '$work/bytes.morsel' --input /dev/stdin"
 check "an unknown input" 2 "which one" run "$work/two.morsel" --input "c=$work/a.npy" --input "b=$work/b.npy"
 check "an input without a name" 2 "which one" run "$work/two.morsel" --input "$work/a.npy" --input "b=$work/b.npy"
 check "a missing input" 2 "input 'b'.* has no file" run "$work/two.morsel" --input "a=$work/a.npy"

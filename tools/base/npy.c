@@ -156,10 +156,46 @@ static bool parse(const char *header, size_t start, struct npy *npy, struct fail
     return (!is_fortran(header, npy) || to_row_major(npy, failure)) && (npy->type != NPY_FLOAT16 || widen(npy, failure));
 }
 
+/* What the first bytes of a file say; `whole` is its size. */
+static bool parse_source(const struct file_bytes *front, uint64_t whole, struct npy_source *source, bool *fortran,
+                         struct failure *failure) {
+    char *header = NULL;
+    bool good = false;
+    source->start = split(front, &header);
+    if (!source->start) wrong(failure, "its first bytes are not a header of version 1, 2 or 3");
+    else if (!header) failure_memory(failure, source->start);
+    else
+        good = read_type(header, &source->array, failure) && read_shape(header, &source->array, failure) &&
+               has_bytes(&source->array, (size_t)whole - source->start, failure);
+    *fortran = good && is_fortran(header, &source->array);
+    free(header);
+    return good;
+}
+
+static bool open_source(const char *path, struct npy_source *source, bool *fortran, struct failure *failure) {
+    enum { FRONT = 65536 + 16 };
+    struct file_bytes front = {malloc(FRONT), 0};
+    uint64_t whole;
+    *source = (struct npy_source){0};
+    if (!front.data) return failure_memory(failure, FRONT);
+    bool good = file_read_part(path, 0, front.data, FRONT, &front.size, &whole, failure);
+    if (good && !(good = parse_source(&front, whole, source, fortran, failure))) failure_prefix(failure, path);
+    free(front.data);
+    return good;
+}
+
+/* Whether it has the header and the size of an array, so that none but such is read whole. A pipe tells neither ahead. */
+static bool is_array(const char *path, struct failure *failure) {
+    struct npy_source source;
+    struct failure piped;
+    bool fortran;
+    return !file_is_plain(path, &piped) || open_source(path, &source, &fortran, failure);
+}
+
 bool npy_read(const char *path, struct npy *npy, struct failure *failure) {
     char *header = NULL;
     memset(npy, 0, sizeof *npy);
-    if (!file_read(path, SIZE_MAX / 4, &npy->file, failure)) return false;
+    if (!is_array(path, failure) || !file_read(path, SIZE_MAX / 4, &npy->file, failure)) return false;
     size_t start = split(&npy->file, &header);
     bool good = false;
     if (!start) wrong(failure, "its first bytes are not a header of version 1, 2 or 3");
@@ -180,33 +216,9 @@ void npy_free(struct npy *npy) {
 
 /* --- Arrays that stay in their files --- */
 
-/* What the first bytes of a file say; `whole` is its size. */
-static bool parse_source(const struct file_bytes *front, uint64_t whole, struct npy_source *source, bool *fortran,
-                         struct failure *failure) {
-    char *header = NULL;
-    bool good = false;
-    source->start = split(front, &header);
-    if (!source->start) wrong(failure, "its first bytes are not a header of version 1, 2 or 3");
-    else if (!header) failure_memory(failure, source->start);
-    else
-        good = read_type(header, &source->array, failure) && read_shape(header, &source->array, failure) &&
-               has_bytes(&source->array, (size_t)whole - source->start, failure);
-    *fortran = good && is_fortran(header, &source->array);
-    free(header);
-    return good;
-}
-
 bool npy_open(const char *path, struct npy_source *source, struct failure *failure) {
-    enum { FRONT = 65536 + 16 };
-    struct file_bytes front = {malloc(FRONT), 0};
-    uint64_t whole;
-    bool fortran = false;
-    *source = (struct npy_source){0};
-    if (!front.data) return failure_memory(failure, FRONT);
-    bool good = file_read_part(path, 0, front.data, FRONT, &front.size, &whole, failure);
-    if (good && !(good = parse_source(&front, whole, source, &fortran, failure))) failure_prefix(failure, path);
-    free(front.data);
-    return good && (!fortran || npy_read(path, &source->array, failure));
+    bool fortran;
+    return open_source(path, source, &fortran, failure) && (!fortran || npy_read(path, &source->array, failure));
 }
 
 void npy_close(struct npy_source *source) {
