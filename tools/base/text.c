@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/random.h>
 
+size_t text_mark(const char *text) {
+    return strncmp(text, "\xEF\xBB\xBF", 3) ? 0 : 3;
+}
+
 unsigned text_utf8_length(const unsigned char *s) {
     unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
     for (unsigned i = 1; i < n; i++)

@@ -14,6 +14,9 @@
 /* Bytes of a label, which stands beside each of up to 65,536 boxes and points of an answer. Those of known data sets have under 200. */
 enum { TEXT_LABEL_MOST = 1024 };
 
+/* Bytes of the mark that editors of some systems put in front of UTF-8, 3 or 0: no part of the text. */
+size_t text_mark(const char *text);
+
 /* The length of the UTF-8 sequence at s, 0 where there is none (overlong forms and surrogates are none). */
 unsigned text_utf8_length(const unsigned char *s);
 

@@ -174,6 +174,9 @@ static void labels_are_read(void **state) {
     size_t count;
     read_three("a cat\ndog, big\ncaf\xc3\xa9\n");
     read_three("a cat\r\ndog, big\r\ncaf\xc3\xa9");
+    read_three("\xEF\xBB\xBF"
+               "a cat\ndog, big\ncaf\xc3\xa9\n");
+    read_three("\xEF\xBB\xBF[\"a cat\", \"dog, big\", \"caf\\u00e9\"]");
     read_three(" [\"a cat\", \"dog, big\", \"caf\\u00e9\"]\n");
     read_three("{\"0\": \"a cat\", \"2\": \"caf\\u00e9\", \"1\": \"dog, big\"}\n");
     read_three("{\"model\": 5, \"id2label\": {\"0\": \"a cat\", \"1\": \"dog, big\", \"2\": \"caf\\u00e9\"}}");

@@ -69,6 +69,12 @@ static void a_rule_stands_beside_its_vocabulary(void **state) {
     assert_int_equal(morsel_text_by_rule(&rule, "AbB C ?", 7, ids, 8, &count), MORSEL_OK);
     assert_memory_equal(ids, ((int32_t[]){2, 4, 5, 5, 8, 1, 3, 0}), sizeof ids);
     text_rule_free(&out);
+    put(tokenizer_path, "\xEF\xBB\xBF[UNK]\n[CLS]\n[SEP]\na\n"); /* as editors of some systems write it */
+    assert_true(text_rule_read(rule_path, &out, &failure));
+    assert_int_equal(morsel_text_open(&rule, out.words, out.word_count), MORSEL_OK);
+    assert_int_equal(morsel_text_by_rule(&rule, "a", 1, ids, 8, &count), MORSEL_OK);
+    assert_memory_equal(ids, ((int32_t[]){1, 3, 2, 0}), 4 * sizeof *ids);
+    text_rule_free(&out);
     put(rule_path, "{\"tokenizer\": \"tokenizer\", \"max_length\": 2, \"pooling\": \"first\"}");
     assert_true(text_rule_read(rule_path, &out, &failure));
     assert_int_equal(out.pooling, TEXT_POOLING_FIRST);
@@ -123,6 +129,7 @@ static void what_is_not_of_the_bert_kind_is_refused(void **state) {
     (void)state;
     told(RULE, "{\"model\": 5,}", "line 1 is not JSON");
     told(RULE, "{\"modell\": 5}", "did you mean \"model\"?");
+    told(RULE, "\xEF\xBB\xBF{\"modell\": 5}", "did you mean \"model\"?");
     told(RULE, "{" SPLIT MODEL "}", "its normalizer is not there");
     told(RULE, "{\"normalizer\": {\"type\": \"NFC\"}, " SPLIT MODEL "}", "its normalizer is NFC; morsel takes a BertNormalizer");
     told(RULE, "{\"normalizer\": {\"type\": \"BertNormalizer\", \"lowercase\": 1}, " SPLIT MODEL "}", "\"lowercase\" is neither");

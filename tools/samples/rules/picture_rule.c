@@ -223,7 +223,8 @@ static bool labels_from_object(const cJSON *root, char **labels, size_t *count, 
 /* One a line; a line's end may be \r\n, and the last line may lack it. */
 static bool labels_from_text(const struct file_bytes *file, char **labels, size_t *count, struct failure *failure) {
     const char *at = (const char *)file->data, *end = at + file->size;
-    if (memchr(at, 0, file->size)) return rule_wrong(failure, "it is not a text file: it holds a 0 byte");
+    at += text_mark(at);
+    if (memchr(at, 0, (size_t)(end - at))) return rule_wrong(failure, "it is not a text file: it holds a 0 byte");
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
@@ -238,7 +239,8 @@ static bool labels_from_text(const struct file_bytes *file, char **labels, size_
 
 static bool read_labels(const struct file_bytes *file, char ***labels, size_t *count, struct failure *failure) {
     const char *text = (const char *)file->data;
-    size_t most = 1, blank = strspn(text, " \t\r\n");
+    size_t most = 1, blank = text_mark(text);
+    blank += strspn(text + blank, " \t\r\n");
     for (size_t i = 0; i < file->size; i++) most += text[i] == '\n' || text[i] == ',';
     if (!(*labels = calloc(most, sizeof **labels))) return failure_memory(failure, most * sizeof **labels);
     if (text[blank] != '[' && text[blank] != '{') return labels_from_text(file, *labels, count, failure);

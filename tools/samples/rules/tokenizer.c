@@ -58,6 +58,7 @@ const struct tokenizer_token *tokenizer_find(const struct tokenizer_tokens *toke
 
 static bool add_lines(struct tokenizer *t, struct failure *failure) {
     const char *at = (const char *)t->file.data, *end = at + t->file.size;
+    at += text_mark(at);
     for (uint32_t id = 0; at < end; id++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((stop ? stop : end) - at);
@@ -90,7 +91,7 @@ static bool read_lines(struct tokenizer *t, struct failure *failure) {
 
 /* { and then a key, which no line of a vocabulary begins with. */
 static bool is_json(const struct file_bytes *file) {
-    const char *text = (const char *)file->data, *brace = text + strspn(text, " \t\r\n");
+    const char *text = (const char *)file->data + text_mark((const char *)file->data), *brace = text + strspn(text, " \t\r\n");
     return *brace == '{' && brace[1 + strspn(brace + 1, " \t\r\n")] == '"';
 }
 
