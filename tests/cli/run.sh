@@ -80,6 +80,9 @@ check "an output in no folder" 2 "cannot write .*nowhere/y.npy" run "$work/bytes
 check "an output that is a folder" 2 "cannot write" run "$work/bytes.morsel" --input "$work/bytes.npy" --output "$work"
 if [ -c /dev/full ]; then
     check "an output on a full disk" 3 "No space left" run "$work/bytes.morsel" --input "$work/bytes.npy" --output /dev/full
+    check "one of two outputs on a full disk" 3 "No space left" run "$work/order.morsel" --input "line=$work/line.npy" \
+        --input "planes=$work/planes.npy" --output "to_planes=$work/half.npy" --output "to_line=/dev/full"
+    verify "the other one is not written" absent "$work/half.npy"
     $morsel inspect "$work/color.morsel" >/dev/full 2>"$work/err"
     verify "stdout on a full disk" [ $? -eq 3 ]
 fi

@@ -270,18 +270,28 @@ static size_t make_header(enum npy_type type, const uint64_t *dims, uint32_t ran
     return at;
 }
 
-bool npy_write(const char *path, enum npy_type type, const uint64_t *dims, uint32_t rank, const void *data, struct failure *failure) {
+uint8_t *npy_pack(enum npy_type type, const uint64_t *dims, uint32_t rank, const void *data, size_t *size, struct failure *failure) {
     char header[512];
     size_t length = make_header(type, dims, rank, header, sizeof header), bytes = types[type].bytes;
     for (uint32_t i = 0; i < rank; i++) bytes *= (size_t)dims[i];
-    uint8_t *file = malloc(10 + length + bytes);
-    if (!file) return failure_memory(failure, 10 + length + bytes);
+    *size = 10 + length + bytes;
+    uint8_t *file = malloc(*size);
+    if (!file) {
+        failure_memory(failure, *size);
+        return NULL;
+    }
     memcpy(file, "\x93NUMPY\x01\x00", 8);
     file[8] = (uint8_t)length;
     file[9] = (uint8_t)(length >> 8);
     memcpy(file + 10, header, length);
     if (bytes) memcpy(file + 10 + length, data, bytes);
-    bool good = file_write(path, file, 10 + length + bytes, failure);
+    return file;
+}
+
+bool npy_write(const char *path, enum npy_type type, const uint64_t *dims, uint32_t rank, const void *data, struct failure *failure) {
+    size_t size;
+    uint8_t *file = npy_pack(type, dims, rank, data, &size, failure);
+    bool good = file && file_write(path, file, size, failure);
     free(file);
     return good;
 }

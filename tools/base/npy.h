@@ -33,7 +33,9 @@ void npy_close(struct npy_source *source);
 /* Elements first .. first + count - 1 of the array in `path` as floats, rounded where the type holds more. Any thread may ask. */
 bool npy_floats(const char *path, const struct npy_source *source, size_t first, size_t count, float *out, struct failure *failure);
 
-/* Writes row-major data, whole or not at all. */
+/* The bytes of a file of row-major data, for free(); NULL: no memory. */
+uint8_t *npy_pack(enum npy_type type, const uint64_t *dims, uint32_t rank, const void *data, size_t *size, struct failure *failure);
+/* Writes it, whole or not at all. */
 bool npy_write(const char *path, enum npy_type type, const uint64_t *dims, uint32_t rank, const void *data, struct failure *failure);
 
 const char *npy_type_name(enum npy_type type); /* "float32" */

@@ -175,7 +175,7 @@ void answers_draw(const struct answers *answers, const struct results *results, 
     if (result->shares) draw_pixels(answers, results, result, image);
 }
 
-bool answers_write_mask(const struct answers *answers, const struct results *results, const char *path, struct failure *failure) {
+uint8_t *answers_pack_mask(const struct answers *answers, const struct results *results, size_t *size, struct failure *failure) {
     const struct result *result = &results->list[0];
-    return npy_write(path, NPY_UINT8, (uint64_t[]){result->height, result->width}, 2, answers->pixels, failure);
+    return npy_pack(NPY_UINT8, (uint64_t[]){result->height, result->width}, 2, answers->pixels, size, failure);
 }

@@ -33,9 +33,10 @@ void answers_free(struct answers *answers);
 /* Room that no detector needs more of: it is as fast with it as with any. */
 uint32_t answers_room(const struct network *network);
 
-/* Whether there is something to draw; draws what was added last into its picture. The classes of its pixels as uint8 [height, width]. */
+/* Whether there is something to draw; draws what was added last into its picture. */
 bool answers_can_draw(const struct answers *answers);
 void answers_draw(const struct answers *answers, const struct results *results, struct image *image);
-bool answers_write_mask(const struct answers *answers, const struct results *results, const char *path, struct failure *failure);
+/* The classes of the pixels of the first picture as uint8 [height, width], as npy_pack() gives them. */
+uint8_t *answers_pack_mask(const struct answers *answers, const struct results *results, size_t *size, struct failure *failure);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/format.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
+#include "tools/base/file.h"
 #include "tools/base/folder.h"
 #include "tools/base/message.h"
 #include "tools/base/stop.h"
@@ -201,19 +202,43 @@ static bool run_once(struct job *job, uint32_t run, struct failure *failure) {
     return (none || compute(job, run, &seconds, failure)) && add_results(job, run, seconds, failure);
 }
 
-static bool write_outputs(const struct job *job, struct failure *failure) {
-    for (uint32_t i = 0; i < job->network.output_count; i++) {
-        const struct network_tensor *output = &job->network.outputs[i];
-        const char *path = job->output_paths[i];
-        uint64_t dims[NPY_RANK_MOST] = {1};
-        uint32_t rank = output->rank || job->runs == 1 ? output->rank : 1;
-        if (!path) continue;
-        for (uint32_t k = 0; k < output->rank; k++) dims[k] = output->dims[k];
-        dims[0] *= job->runs;
-        if (!npy_write(path, output->type, dims, rank, job->stacked[i], failure)) return false;
-        if (!job->want_json) message_print("%s: output '%s' of %u run%s\n", path, output->name, job->runs, job->runs > 1 ? "s" : "");
+/* What an output gave in all runs becomes its file. */
+static bool pack_output(struct job *job, uint32_t i, struct file_new *file, struct failure *failure) {
+    const struct network_tensor *output = &job->network.outputs[i];
+    uint64_t dims[NPY_RANK_MOST] = {1};
+    uint32_t rank = output->rank || job->runs == 1 ? output->rank : 1;
+    for (uint32_t k = 0; k < output->rank; k++) dims[k] = output->dims[k];
+    dims[0] *= job->runs;
+    uint8_t *packed = npy_pack(output->type, dims, rank, job->stacked[i], &file->size, failure);
+    free(job->stacked[i]);
+    file->path = job->output_paths[i];
+    file->data = job->stacked[i] = packed;
+    return packed != NULL;
+}
+
+/* All arrays of a call, or none. */
+static bool write_arrays(struct job *job, struct failure *failure) {
+    const struct network *n = &job->network;
+    struct file_new *files = must_calloc(n->output_count + 1, sizeof *files);
+    const char *mask = job->broken ? NULL : job->results.mask;
+    uint8_t *packed = NULL;
+    size_t count = 0;
+    bool good = true;
+    for (uint32_t i = 0; good && i < n->output_count; i++)
+        if (job->output_paths[i]) good = pack_output(job, i, &files[count++], failure);
+    if (good && mask) {
+        files[count].path = mask;
+        files[count].data = packed = answers_pack_mask(&job->answers, &job->results, &files[count].size, failure);
+        count++;
+        good = packed != NULL;
     }
-    return true;
+    good = good && (!count || file_write_all(files, count, failure));
+    free(packed);
+    free(files);
+    for (uint32_t i = 0; good && !job->want_json && i < n->output_count; i++)
+        if (job->output_paths[i])
+            message_print("%s: output '%s' of %u run%s\n", job->output_paths[i], n->outputs[i].name, job->runs, job->runs > 1 ? "s" : "");
+    return good;
 }
 
 static bool open_network(struct job *job, struct failure *failure) {
@@ -240,8 +265,7 @@ static bool run(struct job *job, struct failure *failure) {
     prepare_outputs(job);
     for (uint32_t run = 0; run < job->runs; run++)
         if (!run_once(job, run, failure)) return false;
-    return write_outputs(job, failure) &&
-           (!job->results.mask || job->broken || answers_write_mask(&job->answers, &job->results, job->results.mask, failure));
+    return write_arrays(job, failure);
 }
 
 /* --- What came out --- */
