@@ -118,6 +118,7 @@ verify "--batch gives what --dim gives" cmp "$work/b.morsel" "$work/b2.morsel"
 verify "--shape" call 0 $free -o "$work/b3.morsel" --shape input=2,3,32,32
 verify "--shape gives what --dim gives" cmp "$work/b.morsel" "$work/b3.morsel"
 verify "another size by --shape" call 0 $network/network.onnx -o "$work/b4.morsel" --shape input=1,3,48,64
+verify "--dim of no input" call_says "no input has a dimension named 'nosuch'" 2 $free -o "$work/x.morsel" --dim nosuch=1
 
 verify "--shape of a batch of 2" call 0 $network/network.onnx -o "$work/b3.morsel" --shape input=2,3,32,32
 verify "is not noticed: it was asked for" sh -c "! grep -q fixes '$work/err'"
@@ -189,8 +190,8 @@ for key in node op opset shape why; do
 done
 verify "what stood there stays" grep -q '^old$' "$work/kept.morsel"
 verify "a float constant where QLinearMul wants bytes" call_says "neither int8 nor uint8" 1 tests/cli/float_operand.onnx -o "$work/x.morsel"
-verify "a name that no input has" call_says "no input.*inptu" 1 $network/network.onnx -o "$work/x.morsel" --shape inptu=1,3,32,32
-verify "a shape of another rank" call 1 $network/network.onnx -o "$work/x.morsel" --shape input=1,3,32
+verify "a name that no input has" call_says "no input.*inptu" 2 $network/network.onnx -o "$work/x.morsel" --shape inptu=1,3,32,32
+verify "a shape of another rank" call 2 $network/network.onnx -o "$work/x.morsel" --shape input=1,3,32
 verify "a picture rule of another size" call_says "resizes to 32 x 32 .*3 channels; .*'input' is \[1, 3, 48, 64\]" 1 $network/network.onnx -o "$work/x.morsel" --picture $network/picture.json --shape input=1,3,48,64
 verify "no such file" call_says "nothing.onnx" 1 "$work/nothing.onnx" -o "$work/x.morsel"
 LC_ALL=C sed 's/\x08\x09\x12/\x08\x05\x12/' tests/cli/flag.onnx >"$work/short.onnx"

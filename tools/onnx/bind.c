@@ -20,6 +20,7 @@ struct binder {
 };
 
 #define FAIL(b, ...) failure_set((b)->failure, STATUS_INPUT, __VA_ARGS__)
+#define FAIL_CALL(b, ...) failure_set((b)->failure, STATUS_CALL, __VA_ARGS__) /* what was asked for is not of this graph */
 
 /* Where the number of a name stands; NULL: no input has such a dimension. */
 static int64_t *number_of(const struct symbols *symbols, const char *name) {
@@ -67,12 +68,14 @@ static const char *list_inputs(const struct onnx_graph *graph, char *text, size_
 
 static bool bind_dim(struct binder *b, const struct onnx_binding *binding) {
     char inputs[600];
-    if (binding->shape.rank != 1 || binding->shape.dims[0] < 1) return FAIL(b, "dimension '%s' needs one number, 1 or more", binding->name);
+    if (binding->shape.rank != 1 || binding->shape.dims[0] < 1)
+        return FAIL_CALL(b, "dimension '%s' needs one number, 1 or more", binding->name);
     if (number_of(&b->symbols, binding->name)) {
         set_symbol(&b->symbols, binding->name, binding->shape.dims[0]);
         return true;
     }
-    return FAIL(b, "no input has a dimension named '%s'; the inputs are %s", binding->name, list_inputs(b->graph, inputs, sizeof inputs));
+    return FAIL_CALL(b, "no input has a dimension named '%s'; the inputs are %s", binding->name,
+                     list_inputs(b->graph, inputs, sizeof inputs));
 }
 
 static struct onnx_value *find_input(const struct onnx_graph *graph, const char *name) {
@@ -83,10 +86,11 @@ static struct onnx_value *find_input(const struct onnx_graph *graph, const char 
 static bool bind_shape(struct binder *b, const struct onnx_binding *binding) {
     char inputs[600];
     struct onnx_value *value = find_input(b->graph, binding->name);
-    if (!value) return FAIL(b, "no input is named '%s'; the inputs are %s", binding->name, list_inputs(b->graph, inputs, sizeof inputs));
+    if (!value)
+        return FAIL_CALL(b, "no input is named '%s'; the inputs are %s", binding->name, list_inputs(b->graph, inputs, sizeof inputs));
     if (onnx_elements(&binding->shape) < 1) return FAIL(b, "the shape given for input '%s' needs dimensions of 1 or more", value->name);
     if (value->shape.rank >= 0 && value->shape.rank != binding->shape.rank)
-        return FAIL(b, "input '%s' has %d dimensions, the shape given for it %d", value->name, value->shape.rank, binding->shape.rank);
+        return FAIL_CALL(b, "input '%s' has %d dimensions, the shape given for it %d", value->name, value->shape.rank, binding->shape.rank);
     const struct onnx_declared *declared = onnx_declared(value);
     for (int d = 0; d < value->shape.rank; d++) {
         if (value->shape.dims[d] >= 0 && value->shape.dims[d] != binding->shape.dims[d]) b->graph->memory->rebound = true;
