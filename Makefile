@@ -479,6 +479,7 @@ make-targets:  ## any target, any -j, from a clean folder: what does each need t
 style:  ## the sources' form alone: lengths of lines and files, licences, what is unfinished
 	@$(TALLY) style sh tests/style.sh
 test-lint:
+	@$(TALLY) tally sh tests/tally_check.sh
 	@CC='$(CC)' $(TALLY) make-targets sh tests/make_targets.sh
 	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c kernels/reference/*.c arm64/*.c x86/*.c) $(shell find tools -name '*.c')
 	@$(TALLY) style sh tests/style.sh

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tally.sh FOLDER NAME COMMAND...   runs a test program and counts its lines "ok ...", "not ok ..." or "FAIL ...", "skip NAME: why";
-#                                   a program without such lines is one test, decided by its exit status
+#                                   a program without such lines is one test, decided by its exit status. Of one that says ahead how many
+#                                   there will be ("1..3", as cmocka does of each group), fewer are a failure
 # tally.sh FOLDER --broken NAME     notes that a stage did not get as far as running
 # tally.sh FOLDER --skip NAME WHY   notes a program that cannot run here
 # tally.sh FOLDER --total           adds everything up, says what was skipped and why; exit status 1 where anything failed, or nothing ran
@@ -38,6 +39,10 @@ log=$folder/$name.log
 start=$(date +%s)
 "$@" >"$log" 2>&1
 code=$?
+short=$(awk -v name="$name" '/^1\.\.[0-9]+$/ { sub(/^1\.\./, ""); planned += $0 }
+    /^(not )?ok / { told++ }
+    END { if (told + 0 < planned) printf "FAIL %s: it told of %d tests, and planned %d", name, told, planned }' "$log")
+[ -z "$short" ] || printf '\n%s\n' "$short" >>"$log" # the line before may have no end
 # What is skipped, a line each. A program of cmocka calls a skipped test "not ok", and says "skipped: why" before (tests/unit/support/skip.h).
 awk -v name="$name" '/^skip / { sub(/^skip /, ""); print name ": " $0 }
     /skipped: / { why = $0; sub(/.*skipped: /, "", why) }
