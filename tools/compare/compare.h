@@ -94,8 +94,6 @@ void compare_draw(const struct comparison *c, FILE *file, bool in_page); /* in_p
 /* What may stand behind a value's name in that of a tensor: nothing, and what quantizers name its bytes. */
 enum { COMPARE_ENDINGS = 3 };
 extern const char *const compare_endings[COMPARE_ENDINGS];
-/* Whether a tensor's name is that of a value of the float network, or of its bytes. */
-bool compare_is_name_of(const char *name, const char *value);
 /* A tensor's dimensions in the order of ONNX. */
 struct onnx_shape compare_tensor_shape(const struct morsel_blob_tensor *tensor);
 

@@ -10,7 +10,8 @@ enum { LISTED_MOST = 4 };
 
 const char *const compare_endings[COMPARE_ENDINGS] = {"", "_quantized", "_QuantizeLinear_Output"};
 
-bool compare_is_name_of(const char *name, const char *value) {
+/* Whether a tensor's name is that of a value of the float network, or of its bytes. */
+static bool is_name_of(const char *name, const char *value) {
     size_t length = strlen(value);
     if (strncmp(name, value, length)) return false;
     for (size_t i = 0; i < COMPARE_ENDINGS; i++)
@@ -75,8 +76,7 @@ bool compare_ends_fit(const struct comparison *c, struct failure *failure) {
 static bool has_value(const struct comparison *c, const struct morsel_blob_tensor *t) {
     const char *name = morsel_blob_string(c->network, t->name);
     for (size_t i = 0; i < c->value_count; i++)
-        if (compare_is_name_of(name, c->graph->values[i]->name) &&
-            onnx_elements(&c->graph->values[i]->shape) == (int64_t)morsel_elements(t))
+        if (is_name_of(name, c->graph->values[i]->name) && onnx_elements(&c->graph->values[i]->shape) == (int64_t)morsel_elements(t))
             return true;
     return false;
 }

@@ -21,7 +21,8 @@ static bool is_even(const int32_t *table, int64_t count, int64_t step) {
     return true;
 }
 
-void pick_join(struct pick *pick) {
+/* Joins dimensions where that changes nothing. */
+static void join(struct pick *pick) {
     if (!pick->rank) return;
     int last = pick->rank - 1;
     pick->straight = is_even(pick->table[last], pick->dims[last], 1);
@@ -41,7 +42,7 @@ static void pick_row(const struct pick *pick, const float *x, float *y) {
         for (int64_t i = 0; i < count; i++) y[i] = table[i] == PICK_NOTHING ? pick->fill : x[table[i]];
 }
 
-void pick_run(const struct pick *pick, const float *x, float *y) {
+static void copy_picked(const struct pick *pick, const float *x, float *y) {
     int64_t index[ONNX_MAX_RANK] = {0}, rows = 1, row = pick->rank ? pick->dims[pick->rank - 1] : 1;
     for (int i = 0; i < pick->rank - 1; i++) rows *= pick->dims[i];
     if (!pick->rank) *y = *x;
@@ -60,12 +61,12 @@ void pick_run(const struct pick *pick, const float *x, float *y) {
 }
 
 static void run_pick(const void *plan, const struct call *call) {
-    pick_run(plan, call->in[0], call->out[0]);
+    copy_picked(plan, call->in[0], call->out[0]);
 }
 
 bool pick_use(struct preparation *p, struct pick *pick) {
     struct pick *kept = prepare_alloc(p, sizeof *kept);
-    pick_join(pick);
+    join(pick);
     *kept = *pick;
     p->step->plan = kept;
     p->step->run = run_pick;

@@ -22,9 +22,6 @@ struct pick {
 int32_t *pick_axis(struct preparation *p, struct pick *pick, int64_t count);
 /* Adds one where index i leads to start + i * step. */
 void pick_even(struct preparation *p, struct pick *pick, int64_t count, int64_t start, int64_t step);
-/* Joins dimensions where that changes nothing. */
-void pick_join(struct pick *pick);
-void pick_run(const struct pick *pick, const float *x, float *y);
 
 /* Makes the step one that picks output 0 from input 0. */
 bool pick_use(struct preparation *p, struct pick *pick);

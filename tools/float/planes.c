@@ -40,6 +40,19 @@ static void prepare_axis(struct preparation *p, struct planes_axis *a) {
     a->size = a->out + reach;
 }
 
+/* Scratch memory holds in this order the addresses of the taps, the planes, the long line. */
+static size_t address_floats(const struct planes *planes) {
+    return (planes->taps * sizeof(float *) + 63) / 64 * 16;
+}
+
+static size_t planes_floats(const struct planes *planes) {
+    return (size_t)(planes->y.count * planes->x.count) * planes->plane + 16;
+}
+
+static int64_t scratch_floats(const struct planes *planes) {
+    return (int64_t)(address_floats(planes) + planes_floats(planes) + planes->line);
+}
+
 /* Kernels are at most 2^16, dilations below 2^31, so sizes stay below 2^48. */
 bool planes_prepare(struct preparation *p, const struct geometry *g, struct planes *planes) {
     planes->y = (struct planes_axis){g->height, g->out_height, g->kernel_height, g->stride_y, g->dilation_y, g->top, 0, 0, NULL, NULL};
@@ -59,20 +72,7 @@ bool planes_prepare(struct preparation *p, const struct geometry *g, struct plan
         for (int64_t j = 0; j < x->kernel; j++)
             planes->offset[i * x->kernel + j] = (size_t)(y->plane[i] * x->count + x->plane[j]) * planes->plane +
                                                 (size_t)(i * y->dilation / y->stride * x->size + j * x->dilation / x->stride);
-    return prepare_scratch(p, planes_scratch(planes));
-}
-
-/* In this order: addresses, planes, line. */
-static size_t address_floats(const struct planes *planes) {
-    return (planes->taps * sizeof(float *) + 63) / 64 * 16;
-}
-
-static size_t planes_floats(const struct planes *planes) {
-    return (size_t)(planes->y.count * planes->x.count) * planes->plane + 16;
-}
-
-int64_t planes_scratch(const struct planes *planes) {
-    return (int64_t)(address_floats(planes) + planes_floats(planes) + planes->line);
+    return prepare_scratch(p, scratch_floats(planes));
 }
 
 /* A row of the planes of one column remainder. */

@@ -36,8 +36,6 @@ struct geometry {
 bool geometry_read(struct preparation *p, const int64_t *weight_kernel, struct onnx_window *window, struct geometry *g);
 
 bool planes_prepare(struct preparation *p, const struct geometry *g, struct planes *planes);
-/* Floats of scratch memory: the planes, the long line, and the addresses of the taps. */
-int64_t planes_scratch(const struct planes *planes);
 /* Cuts a channel up into scratch memory, with `fill` round it, and says where each tap begins. */
 const float *const *planes_cut(const struct planes *planes, const float *channel, float fill, float *scratch);
 /* The long line's place in that memory, and its results out of it. */

@@ -61,8 +61,6 @@ struct sums_end {
 
 /* A RANGE over m's floats, by lines of the last axis or all of it. NULL: refused. */
 struct found *dynamic_find(struct lowering *l, struct onnx_node *node, struct meaning *m, bool by_line, struct meaning *bytes);
-/* FACTORS of so many outputs, at their places among `channels`; with them the bytes are written. */
-struct net_buffer *dynamic_numbers(struct lowering *l, struct found *found, uint32_t channels, const float *factor, const float *bias);
 /* Scale and zero point alone. */
 struct net_buffer *dynamic_plain_numbers(struct lowering *l, struct found *found);
 /* The steps of sums with all that belongs to them. */

@@ -54,7 +54,8 @@ static void add_quantize(struct lowering *l, struct found *found, struct net_buf
     found->quantized = true;
 }
 
-struct net_buffer *dynamic_numbers(struct lowering *l, struct found *found, uint32_t channels, const float *factor, const float *bias) {
+/* FACTORS of so many outputs, at their places among `channels`; with them the bytes are written. */
+static struct net_buffer *add_numbers(struct lowering *l, struct found *found, uint32_t channels, const float *factor, const float *bias) {
     const uint32_t lines[2] = {found->lines, 2}, one[1] = {MORSEL_FORMAT_NUMBERS + 2 * channels};
     struct net_buffer *numbers = net_add_buffer(l->net, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, found->lines > 1 ? 2 : 1,
                                                 found->lines > 1 ? lines : one, net_text(l->net, "%s/numbers", found->name));
@@ -67,7 +68,7 @@ struct net_buffer *dynamic_numbers(struct lowering *l, struct found *found, uint
 }
 
 struct net_buffer *dynamic_plain_numbers(struct lowering *l, struct found *found) {
-    if (!found->plain) found->plain = dynamic_numbers(l, found, 0, NULL, NULL);
+    if (!found->plain) found->plain = add_numbers(l, found, 0, NULL, NULL);
     return found->plain;
 }
 
@@ -85,8 +86,8 @@ static struct net_buffer *numbers_of(struct lowering *l, struct found *found, co
                                      const struct sums_end *end) {
     if (found->lines > 1) return dynamic_plain_numbers(l, found);
     uint32_t channels = depthwise ? up(w->outputs, 16) : w->groups * up(w->outputs / w->groups, 16);
-    return dynamic_numbers(l, found, channels, spread(l, end->factor, w, depthwise, channels),
-                           end->bias ? spread(l, end->bias, w, depthwise, channels) : NULL);
+    return add_numbers(l, found, channels, spread(l, end->factor, w, depthwise, channels),
+                       end->bias ? spread(l, end->bias, w, depthwise, channels) : NULL);
 }
 
 static bool is_finite(const struct onnx_tensor *t) {

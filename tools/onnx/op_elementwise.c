@@ -18,17 +18,17 @@ bool onnx_infer_numbers(struct onnx_context *c) {
     return onnx_takes_numbers(c) && onnx_out(c, 0, onnx_in(c, 0));
 }
 
-/* An exponent may be of another type. */
-bool onnx_infer_power(struct onnx_context *c) {
-    return onnx_takes_numbers(c) && onnx_infer_broadcast_all(c);
-}
-
 /* All inputs broadcast together. */
-bool onnx_infer_broadcast_all(struct onnx_context *c) {
+static bool broadcast_all(struct onnx_context *c) {
     struct onnx_shape y = {.rank = 0};
     for (int i = 0; i < c->node->input_count; i++)
         if (c->node->inputs[i] && !onnx_broadcast(c, &y, onnx_in(c, i), &y)) return false;
     return onnx_out(c, 0, &y);
+}
+
+/* An exponent may be of another type. */
+bool onnx_infer_power(struct onnx_context *c) {
+    return onnx_takes_numbers(c) && broadcast_all(c);
 }
 
 /* A truth value that has become a float is one of 0 and 1 (pass_masks.c). */
@@ -40,7 +40,7 @@ static bool is_truth(struct onnx_context *c, int input, const char *what) {
 bool onnx_infer_where(struct onnx_context *c) {
     const struct onnx_value *a = c->node->inputs[1], *b = c->node->inputs[2];
     if (a->type && b->type && a->type != b->type) return onnx_bad(c, "its inputs have different types");
-    return is_truth(c, 0, "its condition") && onnx_infer_broadcast_all(c);
+    return is_truth(c, 0, "its condition") && broadcast_all(c);
 }
 
 bool onnx_infer_not(struct onnx_context *c) {
@@ -57,7 +57,7 @@ bool onnx_infer_arithmetic(struct onnx_context *c) {
     for (int i = 1; i < c->node->input_count; i++)
         if (c->node->inputs[i] && c->node->inputs[i]->type != c->node->inputs[0]->type)
             return onnx_bad(c, "its inputs have different types");
-    return onnx_infer_broadcast_all(c);
+    return broadcast_all(c);
 }
 
 /* a, a's scale and zero point, b, ... */

@@ -51,17 +51,18 @@ static void find_lifetimes(struct net *net) {
     for (uint32_t i = 0; i < net->output_count; i++) net->outputs[i].buffer->last_step = net->step_count;
 }
 
-uint32_t plan_slice_bytes(const struct net_buffer *b) {
+/* What a buffer takes of the arena, and the steps between which it lives. */
+static uint32_t slice_bytes(const struct net_buffer *b) {
     return b->ring_rows ? b->ring_rows * (b->bytes / b->dims[0] / b->dims[1]) : b->bytes;
 }
 
-uint32_t plan_first(const struct net *net, const struct net_buffer *b) {
+static uint32_t first_of(const struct net *net, const struct net_buffer *b) {
     uint32_t first = b->first_step == MORSEL_STEP_BEFORE ? 0 : b->first_step;
     uint32_t group = first < net->step_count ? net->steps[first]->group : 0;
     return group ? net->groups[group - 1].first_step : first;
 }
 
-uint32_t plan_last(const struct net *net, const struct net_buffer *b) {
+static uint32_t last_of(const struct net *net, const struct net_buffer *b) {
     uint32_t group = b->last_step < net->step_count ? net->steps[b->last_step]->group : 0;
     return group ? net->groups[group - 1].first_step + net->groups[group - 1].step_count - 1 : b->last_step;
 }
@@ -285,8 +286,7 @@ static void find_slices(struct layout *l) {
     struct net *net = l->net;
     for (uint32_t i = 0; i < net->buffer_count; i++) {
         const struct net_buffer *b = net->buffers[i];
-        l->slices[i] =
-            (struct slice){.bytes = (uint32_t)net_aligned(plan_slice_bytes(b)), .first = plan_first(net, b), .last = plan_last(net, b)};
+        l->slices[i] = (struct slice){.bytes = (uint32_t)net_aligned(slice_bytes(b)), .first = first_of(net, b), .last = last_of(net, b)};
     }
     for (uint32_t s = 0; s < net->step_count; s++) {
         uint32_t group = net->steps[s]->group, first = group ? net->groups[group - 1].first_step : s;
@@ -475,9 +475,9 @@ static void add_scratch(const struct net *net, uint32_t s, int64_t *changes) {
 /* A buffer; until its writer is done, without what lies over an input. */
 static void add_buffer(const struct net *net, const struct net_buffer *b, int64_t *changes) {
     if (!b->used || b->constant) return;
-    add_alive(changes, plan_first(net, b), plan_last(net, b), plan_slice_bytes(b));
+    add_alive(changes, first_of(net, b), last_of(net, b), slice_bytes(b));
     if (b->first_step < net->step_count)
-        add_alive(changes, plan_first(net, b), b->first_step, -(int64_t)shared_bytes(net, b->first_step, net->steps[b->first_step]));
+        add_alive(changes, first_of(net, b), b->first_step, -(int64_t)shared_bytes(net, b->first_step, net->steps[b->first_step]));
 }
 
 uint32_t plan_peak(struct net *net, uint32_t *bytes) {

@@ -19,11 +19,6 @@ void plan_drop_dead_steps(struct net *net);
  * or there are more steps than a blob holds. */
 bool plan_arena(struct net *net);
 
-/* What a buffer takes of the arena, and the steps between which it lives. */
-uint32_t plan_slice_bytes(const struct net_buffer *buffer);
-uint32_t plan_first(const struct net *net, const struct net_buffer *buffer);
-uint32_t plan_last(const struct net *net, const struct net_buffer *buffer);
-
 /* The input that step s, which is in no group, may write its output over; NULL: none. */
 struct net_buffer *plan_in_place(const struct net *net, uint32_t s);
 

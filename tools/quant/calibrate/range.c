@@ -45,7 +45,8 @@ struct range range_sane(double low, double high, bool symmetric, int levels) {
 
 /* --- Percentiles --- */
 
-double spread_quantile(const struct spread *spread, double share) {
+/* Where the share `share` (0..1) of all numbers lies below, evenly within its bin. */
+static double quantile(const struct spread *spread, double share) {
     double wanted = share * spread->total, before = 0;
     for (size_t i = 0; i < spread->count; i++) {
         const struct histogram_bin *bin = &spread->bins[i];
@@ -81,8 +82,8 @@ static void choose(const struct spread *spread, enum range_method method, double
         *low = -*high;
     } else if (method == RANGE_PERCENTILE) {
         double cut = (1 - percentile / 100) / 2;
-        *low = spread_quantile(spread, cut);
-        *high = spread_quantile(spread, 1 - cut);
+        *low = quantile(spread, cut);
+        *high = quantile(spread, 1 - cut);
     } else if (method == RANGE_ENTROPY) {
         double threshold = entropy_threshold(spread, symmetric, levels);
         *low = fmax(spread->low, -threshold);

@@ -67,7 +67,9 @@ static double clipped_error(const struct spread *spread, const struct grid *grid
     return sum;
 }
 
-double mse_error(const struct spread *spread, double low, double high, bool symmetric, int levels, double limit, double *clipped) {
+/* The sum of squared errors of quantized levels for low .. high, and the part by clipping; above `limit` it may be a part. */
+static double error_within(const struct spread *spread, double low, double high, bool symmetric, int levels, double limit,
+                           double *clipped) {
     struct grid grid = grid_of(low, high, symmetric, levels);
     size_t first, end;
     double sum = *clipped = clipped_error(spread, &grid, &first, &end);
@@ -97,7 +99,7 @@ static bool try_magnitude(struct search *s, double m) {
         high = s->moves == HIGH ? m : s->moves == THRESHOLD ? fmax(0, fmin(s->spread->high, m)) : high;
     }
     if (!(high - low > 0)) return false;
-    double error = mse_error(s->spread, low, high, s->symmetric, s->levels, s->error, &s->clipped);
+    double error = error_within(s->spread, low, high, s->symmetric, s->levels, s->error, &s->clipped);
     if (!(error < s->error)) return false;
     s->error = error;
     s->low = low;

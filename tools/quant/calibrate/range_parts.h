@@ -14,8 +14,7 @@ struct spread {
     double total; /* numbers */
 };
 
-/* Where the share `share` (0..1) of all numbers lies below, evenly within its bin; of their magnitudes. */
-double spread_quantile(const struct spread *spread, double share);
+/* Where the share `share` (0..1) of all numbers' magnitudes lies below, evenly within its bin. */
 double spread_quantile_of_magnitudes(const struct spread *spread, double share);
 
 /* The magnitude at which to clip. Where all numbers are of one sign, symmetric levels are half as many. */
@@ -29,8 +28,5 @@ size_t entropy_bins(const double *mass, size_t half, bool both, size_t levels);
 
 /* low .. high with the least error. */
 void mse_range(const struct spread *spread, bool symmetric, int levels, double *low, double *high);
-
-/* The sum of squared errors of quantized levels for low .. high, and the part by clipping; above `limit` it may be a part. */
-double mse_error(const struct spread *spread, double low, double high, bool symmetric, int levels, double limit, double *clipped);
 
 #endif

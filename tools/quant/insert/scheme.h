@@ -117,15 +117,7 @@ void scheme_set_ranges(struct scheme *scheme, scheme_range_fn *range_of, void *c
 /* Scales, integers and biases of all layers, rounded to nearest (weights.c). Needs the scales of values. */
 void scheme_make_layers(struct scheme *scheme);
 
-/* Makes scales coarser where the bias in units of x_scale * scale would leave int32; the weights have to be rounded anew after it. */
-void scheme_fit_scales(struct scheme_layer *layer, float x_scale);
-/* The layer's values from its weights by its scales, to nearest. */
-void scheme_round_weights(struct scheme_layer *layer);
-
 /* The layer's weights in units of their scale, not rounded: what an adaptive rounding starts from. `out` has room for all. */
 void scheme_exact_weights(const struct scheme_layer *layer, float *out);
-
-/* The index along the layer's axis of weight i, by which its scale is found: scales[c < scale_count ? c : 0]. */
-uint32_t scheme_weight_channel(const struct scheme_layer *layer, size_t i);
 
 #endif

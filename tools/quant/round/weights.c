@@ -10,14 +10,15 @@
 /* Scales of a layer lie within this factor: a channel with smaller weights adds nothing that could be told beside the others. */
 #define MOST_SCALES_APART 0x1p24f
 
-uint32_t scheme_weight_channel(const struct scheme_layer *layer, size_t i) {
+/* The index along the layer's axis of weight i, by which its scale is found: scales[c < scale_count ? c : 0]. */
+static uint32_t channel_of(const struct scheme_layer *layer, size_t i) {
     size_t inner = 1;
     for (int d = layer->axis + 1; d < layer->weights->shape.rank; d++) inner *= (size_t)layer->weights->shape.dims[d];
     return (uint32_t)(i / inner % (size_t)layer->weights->shape.dims[layer->axis]);
 }
 
 static float scale_of(const struct scheme_layer *layer, size_t i) {
-    return layer->scales[layer->scale_count > 1 ? scheme_weight_channel(layer, i) : 0];
+    return layer->scales[layer->scale_count > 1 ? channel_of(layer, i) : 0];
 }
 
 void scheme_exact_weights(const struct scheme_layer *layer, float *out) {
@@ -49,7 +50,7 @@ static void read_bias(struct onnx_graph *graph, struct scheme_layer *layer) {
 static void add_squared_errors(const struct scheme_layer *layer, int percent, double *sums) {
     const float *w = layer->weights->data;
     for (size_t i = 0; i < layer->weights->count; i++) {
-        size_t s = layer->scale_count > 1 ? scheme_weight_channel(layer, i) : 0;
+        size_t s = layer->scale_count > 1 ? channel_of(layer, i) : 0;
         float scale = layer->scales[s] * (float)percent / 100, real = w[i] * layer->factor;
         if (!(scale > 0)) continue;
         float q = fmaxf(fminf(rintf(real / scale), (float)layer->most), (float)-layer->most);
@@ -81,7 +82,7 @@ static void choose_scales(struct onnx_graph *graph, struct scheme_layer *layer, 
     layer->scale_count = options->per_tensor ? 1 : (uint32_t)layer->weights->shape.dims[layer->axis];
     layer->scales = onnx_alloc(graph, layer->scale_count * sizeof *layer->scales);
     for (size_t i = 0; i < layer->weights->count; i++) {
-        float *scale = &layer->scales[layer->scale_count > 1 ? scheme_weight_channel(layer, i) : 0];
+        float *scale = &layer->scales[layer->scale_count > 1 ? channel_of(layer, i) : 0];
         *scale = fmaxf(*scale, fabsf(w[i] * layer->factor) / (float)layer->most);
     }
     if (options->clip_weights) clip_scales(graph, layer);
@@ -93,14 +94,16 @@ static void choose_scales(struct onnx_graph *graph, struct scheme_layer *layer, 
     }
 }
 
-void scheme_fit_scales(struct scheme_layer *layer, float x_scale) {
+/* Makes scales coarser where the bias in units of x_scale * scale would leave int32; the weights are rounded after it. */
+static void fit_scales(struct scheme_layer *layer, float x_scale) {
     for (uint32_t o = 0; o < layer->outputs; o++) {
         float *scale = &layer->scales[o % layer->scale_count];
         while (fabsf(layer->bias[o]) > MOST_BIAS * x_scale * *scale && *scale < 0x1p100f) *scale *= 2;
     }
 }
 
-void scheme_round_weights(struct scheme_layer *layer) {
+/* The layer's values from its weights by its scales, to nearest. */
+static void round_weights(struct scheme_layer *layer) {
     const float *w = layer->weights->data;
     for (size_t i = 0; i < layer->weights->count; i++) {
         float q = rintf(w[i] * layer->factor / scale_of(layer, i));
@@ -114,8 +117,8 @@ void scheme_make_layers(struct scheme *scheme) {
         read_shape(layer);
         read_bias(scheme->graph, layer);
         choose_scales(scheme->graph, layer, &scheme->options);
-        if (!layer->dynamic) scheme_fit_scales(layer, scheme->values[layer->x].scale);
+        if (!layer->dynamic) fit_scales(layer, scheme->values[layer->x].scale);
         layer->values = onnx_alloc(scheme->graph, layer->weights->count);
-        scheme_round_weights(layer);
+        round_weights(layer);
     }
 }

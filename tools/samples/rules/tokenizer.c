@@ -49,7 +49,8 @@ bool tokenizer_add(struct tokenizer *t, const char *text, size_t bytes, uint32_t
     return tokens_add(next ? &t->next : &t->first, text + 2 * next, bytes - 2 * (size_t)next, id, failure);
 }
 
-const struct tokenizer_token *tokenizer_find(const struct tokenizer_tokens *tokens, const char *text) {
+/* Among tokens that are sorted; NULL: it is none of them. */
+static const struct tokenizer_token *find(const struct tokenizer_tokens *tokens, const char *text) {
     const struct tokenizer_token key = {.text = text, .bytes = (uint32_t)strlen(text)};
     return tokens->count ? bsearch(&key, tokens->list, tokens->count, sizeof key, compare) : NULL;
 }
@@ -69,7 +70,7 @@ static bool add_lines(struct tokenizer *t, struct failure *failure) {
 }
 
 static bool add_special(struct tokenizer *t, const char *name, bool wanted, uint32_t *id, struct failure *failure) {
-    const struct tokenizer_token *token = tokenizer_find(&t->first, name);
+    const struct tokenizer_token *token = find(&t->first, name);
     if (!token) {
         return !wanted || failure_set(failure, STATUS_INPUT, "it holds no %s: neither a tokenizer.json nor the vocab.txt of a BERT", name);
     }

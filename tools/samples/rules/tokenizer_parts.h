@@ -10,9 +10,6 @@ bool tokens_add(struct tokenizer_tokens *tokens, const char *text, size_t bytes,
 /* A token of the vocabulary, with ## where it goes on in a word. */
 bool tokenizer_add(struct tokenizer *t, const char *text, size_t bytes, uint32_t id, struct failure *failure);
 
-/* Among tokens that are sorted; NULL: it is none of them. */
-const struct tokenizer_token *tokenizer_find(const struct tokenizer_tokens *tokens, const char *text);
-
 /* The file as tokenizer.json. */
 bool tokenizer_json(struct tokenizer *t, struct failure *failure);
 

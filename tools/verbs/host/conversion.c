@@ -363,7 +363,8 @@ static uint32_t streaming_steps(const struct net *net) {
     return count;
 }
 
-uint32_t conversion_fast(const struct conversion *c) {
+/* What of the arena is in fast memory. */
+static uint32_t fast_most(const struct conversion *c) {
     uint32_t most = 0;
     for (uint32_t k = 0; k < c->sizes.count; k++)
         if (c->nets[k]->fast_bytes > most) most = c->nets[k]->fast_bytes;
@@ -374,7 +375,7 @@ uint32_t conversion_arena(const struct conversion *c) {
     uint32_t slow = 0;
     for (uint32_t k = 0; k < c->sizes.count; k++)
         if (c->nets[k]->arena_bytes - c->nets[k]->fast_bytes > slow) slow = c->nets[k]->arena_bytes - c->nets[k]->fast_bytes;
-    return slow + conversion_fast(c);
+    return slow + fast_most(c);
 }
 
 /* Each by what is particular to it. */
@@ -403,7 +404,7 @@ void conversion_json(struct json *json, const struct conversion *c) {
         json_integer(json, "params", (int64_t)c->net->parameter_count);
         json_integer(json, "blob_bytes", (int64_t)c->blob_bytes);
         json_integer(json, "arena_bytes", conversion_arena(c));
-        json_integer(json, "arena_fast_bytes", conversion_fast(c));
+        json_integer(json, "arena_fast_bytes", fast_most(c));
         json_integer(json, c->net->no_streaming ? "arena_bytes_streaming" : "arena_bytes_no_streaming", c->other_arena);
         json_integer(json, "groups", c->net->group_count);
         json_integer(json, "streaming_steps", streaming_steps(c->net));
@@ -433,7 +434,7 @@ void conversion_notices(struct conversion *c) {
     report_notices(&c->report);
     if (!c->net) return;
     memory_notice(c->net->arena_room, conversion_arena(c));
-    memory_notice_fast(c->net->fast_room, conversion_fast(c));
+    memory_notice_fast(c->net->fast_room, fast_most(c));
 }
 
 /* What streams, and what the arena is without that, or with it. */
@@ -465,8 +466,7 @@ void conversion_summary(const struct conversion_call *call, const struct convers
     message_print("  arena bytes  %u", c->net->arena_bytes);
     if (c->net->step_count) message_print("  (%u live at step %u, %s)", live, peak, c->net->steps[peak]->name);
     message_print("\n");
-    if (conversion_fast(c))
-        message_print("  fast memory  %u of these bytes; %u beside it\n", conversion_fast(c), conversion_arena(c) - conversion_fast(c));
+    if (fast_most(c)) message_print("  fast memory  %u of these bytes; %u beside it\n", fast_most(c), conversion_arena(c) - fast_most(c));
     print_streaming(c);
     if (c->sizes.count > 1) print_variants(c);
     conversion_summary_c(call, c);

@@ -110,7 +110,6 @@ void conversion_notices(struct conversion *c);
 
 /* What the arena takes that holds each variant. */
 uint32_t conversion_arena(const struct conversion *c);
-uint32_t conversion_fast(const struct conversion *c); /* of that, in fast memory */
 
 /* layers macs params blob_bytes arena_bytes and what streams, where there is a blob; then notices, refused, and cut_off where
  * it is known. */
