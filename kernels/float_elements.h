@@ -20,12 +20,15 @@ static eight eight_read_some(const struct morsel_input *x, size_t i, uint32_t st
     return eight_load(v);
 }
 
-/* The first n of eight floats, 0 in the other places. */
-EIGHT_INLINE eight eight_first(const float *v, uint32_t n) {
+static __attribute__((noinline)) eight eight_some(const float *v, uint32_t n) {
     float some[8] = {0};
-    if (n == 8) return eight_load(v);
     memcpy(some, v, n * sizeof *some);
     return eight_load(some);
+}
+
+/* The first n of eight floats, 0 in the other places. */
+EIGHT_INLINE eight eight_first(const float *v, uint32_t n) {
+    return n == 8 ? eight_load(v) : eight_some(v, n);
 }
 
 /* eight_write by a call, for what is behind much work or rare: the code of it stands once. */

@@ -94,7 +94,7 @@ EIGHT_INLINE eight eight_exponentials(const struct morsel_softmax_args *a, const
     float exponentials[8];
     if (n == 8) return eight_exp_below(eight_sub(eight_read(r, &a->x, i), most));
     eight_save(exponentials, eight_exp_below(eight_sub(eight_read_some(&a->x, i, 1, n), most)));
-    return eight_first(exponentials, n);
+    return eight_some(exponentials, n);
 }
 
 /* A line in order. Exponentials wait in y where y is of floats. */

@@ -22,8 +22,7 @@ EIGHT_INLINE eight eight_off_mean(const struct eight_line *l, uint32_t i) {
 static __attribute__((noinline)) eight eight_last_off_mean(const struct eight_line *l, uint32_t i, uint32_t n) {
     float last[8];
     eight_save(last, eight_sub(eight_read_some(&l->args->x, l->first + i, 1, n), l->mean));
-    for (; n < 8; n++) last[n] = 0;
-    return eight_load(last);
+    return eight_some(last, n);
 }
 
 /* Four times eight of a line. Named fields: compilers keep arrays in memory. */
@@ -80,8 +79,8 @@ EIGHT_INLINE void eight_store_norm(const struct eight_line *l, const struct eigh
                                    float inverse) {
     const struct morsel_layer_norm_args *a = l->args;
     eight v = eight_scale(d, inverse);
-    if (a->factor) v = eight_mul(v, n == 8 ? eight_load(a->factor + i) : eight_first(a->factor + i, n));
-    if (a->term) v = eight_add(v, n == 8 ? eight_load(a->term + i) : eight_first(a->term + i, n));
+    if (a->factor) v = eight_mul(v, eight_first(a->factor + i, n));
+    if (a->term) v = eight_add(v, eight_first(a->term + i, n));
     eight_write(w, a->y.data, l->first + i, 0, n, v);
 }
 

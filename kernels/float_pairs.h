@@ -47,20 +47,29 @@ static int eight_adds_floats(const struct morsel_binary_args *args, const struct
            args->y.qparams.is_float;
 }
 
-/* n elements of y from `first` on. An operand in place is y at the same elements: they are read before they are written. */
+/* n elements of y from `first` on, eight at least. An operand in place is y at the same elements: they are read before they are written.
+ * The last eight are computed first and written at the end, so that no rest is left that is read element by element. */
 static void eight_binary_line(const struct morsel_binary_args *args, const struct eight_writer *w, const struct eight_operand *a,
                               const struct eight_operand *b, uint32_t first, uint32_t n) {
     const eight same_a = eight_all(a->step ? 0 : morsel_load_float(a->x, a->at)),
                 same_b = eight_all(b->step ? 0 : morsel_load_float(b->x, b->at));
-    uint32_t i = 0;
-    if (eight_adds_floats(args, a, b))
-        i = eight_add_floats(w, (const float *)a->x->data + a->at, (const float *)b->x->data + b->at, (float *)args->y.data + first, n);
-    for (uint32_t now; i < n; i += now) {
-        now = n - i < 8 ? n - i : 8;
-        eight va = now == 8 ? eight_next(a, same_a, i) : eight_read_some(a->x, a->at + (size_t)i * a->step, a->step, now);
-        eight vb = now == 8 ? eight_next(b, same_b, i) : eight_read_some(b->x, b->at + (size_t)i * b->step, b->step, now);
-        eight_write(w, args->y.data, first + i, 0, now, eight_combine(args->op, va, vb));
-    }
+    uint32_t i = n - 8;
+    eight end, *last = &end;
+    do {
+        eight v = eight_combine(args->op, eight_next(a, same_a, i), eight_next(b, same_b, i));
+        if (last) {
+            *last = v;
+            last = NULL;
+            i = 0;
+            if (eight_adds_floats(args, a, b))
+                i = eight_add_floats(w, (const float *)a->x->data + a->at, (const float *)b->x->data + b->at, (float *)args->y.data + first,
+                                     n);
+        } else {
+            eight_write(w, args->y.data, first + i, 0, 8, v);
+            i += 8;
+        }
+    } while (n > i + 8);
+    eight_put(w, args->y.data, first + n - 8, 8, end);
 }
 
 /* Line by line where an operand repeats. */
@@ -73,7 +82,7 @@ static void eight_binary(const struct morsel_binary_args *args, uint32_t begin, 
         morsel_binary_c(args, begin, end);
         return;
     }
-    if (morsel_is_in_order(args)) {
+    if (morsel_is_in_order(args) && end - begin >= 8) {
         eight_binary_line(args, &w, &a, &b, begin, end - begin);
         return;
     }
@@ -87,6 +96,13 @@ static void eight_binary(const struct morsel_binary_args *args, uint32_t begin, 
     for (uint32_t n; (n = morsel_walk_run(&walk)) != 0; morsel_walk_next(&walk, n)) {
         a.at = morsel_walk_offset(&walk, args->a_stride);
         b.at = morsel_walk_offset(&walk, args->b_stride);
+        if (n < 8) {
+            const uint32_t stop =
+                walk.begin == begin ? begin + n : end; /* of the first line perhaps a part; then all are short, or it ends */
+            morsel_binary_c(args, walk.begin, stop);
+            if (stop == end) return;
+            continue;
+        }
         eight_binary_line(args, &w, &a, &b, walk.begin, n);
     }
 }
@@ -96,11 +112,9 @@ static void eight_binary(const struct morsel_binary_args *args, uint32_t begin, 
 /* Means of lines that lie in order, units begin .. end. */
 static void eight_mean_lines(const struct morsel_mean_args *a, uint32_t begin, uint32_t end) {
     for (; begin < end; begin++) {
-        const size_t first = (size_t)begin * a->count;
+        const float *x = (const float *)a->x.data + (size_t)begin * a->count;
         eight sum = eight_all(0);
-        uint32_t i = 0;
-        for (; a->count - i >= 8; i += 8) sum = eight_add(sum, eight_load((const float *)a->x.data + first + i));
-        if (i < a->count) sum = eight_add(sum, eight_read_some(&a->x, first + i, 1, a->count - i));
+        for (uint32_t i = 0; i < a->count; i += 8) sum = eight_add(sum, eight_first(x + i, a->count - i < 8 ? a->count - i : 8));
         morsel_store_float(&a->y, begin, eight_sum(sum) / (float)a->count);
     }
 }
