@@ -35,6 +35,7 @@ static const char *const graph_recipes[] = {
     "Max x u",
     "Min x #0.5",
     "Pow x #2",
+    "Pow x #3",
     "Sum x u",
     "Mean x u",
     "PRelu x =Cx1x1",

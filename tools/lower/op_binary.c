@@ -353,6 +353,15 @@ bool lower_square(struct lowering *l, struct onnx_node *node, struct meaning *m)
     return add_float_binary(l, node, MORSEL_BINARY_MUL, *m, *m, &tail);
 }
 
+/* x * x * x, as ONNX Runtime computes it. */
+bool lower_cube(struct lowering *l, struct onnx_node *node, struct meaning *m) {
+    const struct tail nothing = {.value = node->outputs[0], .float_min = -INFINITY, .float_max = INFINITY};
+    if (!add_float_binary(l, node, MORSEL_BINARY_MUL, *m, *m, &nothing)) return false;
+    const struct meaning square = *meaning_of(l, node->outputs[0]);
+    struct tail tail = tail_follow(l, node->outputs[0], 0);
+    return add_float_binary(l, node, MORSEL_BINARY_MUL, square, *m, &tail);
+}
+
 /* A constant beside an activation. */
 static bool binary_constant(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct onnx_value *value, bool left) {
     const struct onnx_tensor *t = constant_numbers(l, value);

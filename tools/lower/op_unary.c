@@ -168,6 +168,7 @@ static bool function_in_float(struct lowering *l, struct onnx_node *node, struct
     if (!t || t->count != 1 || t->shape.rank > (int)m->view.rank || !isfinite((float)onnx_number(t, 0))) return lower_binary(l, node);
     struct morsel_blob_unary step = {.op = MORSEL_UNARY_LEAKY_RELU, .alpha = (float)onnx_number(t, 0), .channels = 1};
     if (power && step.alpha == 2) return lower_square(l, node, m);
+    if (power && step.alpha == 3) return lower_cube(l, node, m);
     if (power && step.alpha != -1) return lower_binary(l, node);
     if (power) step.op = MORSEL_UNARY_RECIPROCAL;
     return float_step(l, node, m, step, NULL, NULL);

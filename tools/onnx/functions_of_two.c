@@ -71,7 +71,7 @@ static int64_t pow_integer(int64_t base, int64_t exponent) {
         if (exponent & 1) result *= factor;
     return (int64_t)result;
 }
-LINE(pow_float, pow_line, b == 2 ? a * a : powf(a, b))
+LINE(pow_float, pow_line, b == 2 ? a * a : b == 3 ? a * a * a : powf(a, b))
 const struct onnx_function_of_two onnx_pow = {pow, pow_integer, pow_line, false};
 
 /* ---- one of both; what is no number stays so ---- */

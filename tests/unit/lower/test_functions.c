@@ -105,6 +105,29 @@ static void powers_and_slopes_are_steps_of_their_own(void **state) {
     one_step("Selu", "f:1,3,2,2", "alpha~2 gamma~3", MORSEL_STEP_UNARY, MORSEL_UNARY_ELU, 6);
 }
 
+/* x * x * x, as ONNX Runtime computes it. */
+static void cubes_are_two_products(void **state) {
+    (void)state;
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    const struct number three = {3, 3};
+    add_value(&file, 11, "x", 1, "2,3");
+    add_value(&file, 12, "y", 1, NULL);
+    add_constant(&file, "three", 1, 0, NULL, &three, 1);
+    add_node(&file, "cube", "Pow", "x three", "p", "");
+    add_node(&file, "relu", "Relu", "p", "y", "");
+    struct bytes model = model_message(&file, 16);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    assert_non_null(net);
+    assert_int_equal(net->step_count, 2);
+    for (int i = 0; i < 2; i++) assert_int_equal(net->steps[i]->parameters.binary.op, MORSEL_BINARY_MUL);
+    assert_true(net->steps[1]->parameters.binary.float_min == 0 && net->steps[0]->parameters.binary.float_min < 0);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+}
+
 /* `op` of x in float, times `by`, and whether somebody else reads its result: the steps, and the operation of the first. */
 static size_t steps_of_gate(const char *op, const char *by, bool read_twice, uint32_t *operation) {
     struct bytes file = {0};
@@ -265,6 +288,7 @@ int main(void) {
                                        cmocka_unit_test(every_function_is_a_table_and_a_float_step),
                                        cmocka_unit_test(waves_are_tables_alone),
                                        cmocka_unit_test(powers_and_slopes_are_steps_of_their_own),
+                                       cmocka_unit_test(cubes_are_two_products),
                                        cmocka_unit_test(a_gate_and_its_product_are_one_step),
                                        cmocka_unit_test(lines_within_limits_are_no_tables),
                                        cmocka_unit_test(constants_by_channel_stand_for_whole_vectors),
