@@ -178,8 +178,8 @@ MANY(gelu_tanh_many, gelu_tanh_float)
 static double gelu_tanh(double x) {
     return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
-static const struct onnx_function gelu_by_tanh = {.number = gelu_tanh, .many = gelu_tanh_many};
-const struct onnx_function onnx_gelu = {.number = gelu, .many = gelu_many, .tanh_form = &gelu_by_tanh};
+const struct onnx_function onnx_fast_gelu = {.number = gelu_tanh, .many = gelu_tanh_many};
+const struct onnx_function onnx_gelu = {.number = gelu, .many = gelu_many, .tanh_form = &onnx_fast_gelu};
 
 MANY(log_many, logf)
 const struct onnx_function onnx_log = {.number = log, .many = log_many};

@@ -182,7 +182,7 @@ static const struct onnx_operator operators[] = {
     {"", "RMSNormalization", 23, ANY, 2, 2, 1, 0, .infer = onnx_infer_numbers},
     {MICROSOFT, "FusedMatMul", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_fused_matmul, .taken = TAKES "no transBatchA, no transBatchB"},
     {MICROSOFT, "BiasGelu", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_bias_gelu},
-    {MICROSOFT, "FastGelu", 1, ANY, 1, 2, 1, 0, .infer = onnx_infer_bias_gelu},
+    {MICROSOFT, "FastGelu", 1, ANY, 1, 2, 1, 0, .infer = onnx_infer_bias_gelu, .class = ONNX_FUNCTION, .function = &onnx_fast_gelu},
     {MICROSOFT, "SkipLayerNormalization", 1, ANY, 3, 5, 4, 0, .infer = onnx_infer_skip_layer_norm, .taken = unread},
     {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 1, 9, 3, 2, .infer = onnx_infer_embed_layer_norm,
      .taken = TAKES "a constant table of positions, and a second output that Attention alone reads"},

@@ -122,7 +122,6 @@ static int nodes_of(const struct target *t, int opset) {
     case HARD_SWISH: return opset >= 14 ? 1 : 2;
     case SILU: return 2;
     case AFFINE: return (t->a != 1) + (t->b != 0);
-    case GELU_TANH: return opset >= 20 ? 1 : CONE_NODES;
     default: return 1;
     }
 }
@@ -250,10 +249,12 @@ static void write_target(struct onnx_graph *g, struct onnx_node *node, const str
         break;
     default: break;
     }
-    edit_become(g, node, name_of(t), t->kind == GELU && node->opset < 20 ? "com.microsoft" : "", &x, 1);
+    const bool early = node->opset < 20; /* ONNX Runtime had them before ONNX */
+    const bool fast = early && t->kind == GELU_TANH;
+    edit_become(g, node, fast ? "FastGelu" : name_of(t), fast || (early && t->kind == GELU) ? "com.microsoft" : "", &x, 1);
     if (t->kind == LEAKY_RELU) edit_attribute_float(g, node, "alpha", (float)t->a);
     if (t->kind == HARD_SIGMOID) write_gates_numbers(g, node, t->a, t->b);
-    if (t->kind == GELU_TANH) edit_attribute_string(g, node, "approximate", "tanh");
+    if (t->kind == GELU_TANH && !early) edit_attribute_string(g, node, "approximate", "tanh");
 }
 
 int pass_activations(struct onnx_graph *g) {

@@ -28,11 +28,9 @@ static bool change_matmul(struct onnx_graph *g, struct onnx_node *node) {
 static bool change_gelu(struct onnx_graph *g, struct onnx_node *node) {
     const bool fast = is_fused(node, "FastGelu");
     struct onnx_value *x = node->inputs[0], *bias = onnx_input(node, 1);
-    if (!fast && !is_fused(node, "BiasGelu")) return false;
-    if (bias) x = say(g, node, "Add", x, bias, &x->shape);
-    edit_become(g, node, "Gelu", "", &x, 1);
-    node->opset = 20;
-    if (fast) edit_attribute_string(g, node, "approximate", "tanh");
+    if (!(fast && bias) && !is_fused(node, "BiasGelu")) return false;
+    x = say(g, node, "Add", x, bias, &x->shape);
+    edit_become(g, node, fast ? "FastGelu" : "Gelu", "com.microsoft", &x, 1);
     return true;
 }
 

@@ -42,7 +42,7 @@ static bool reader_limits(const struct scheme *s, const struct onnx_node *node, 
     *high = INFINITY;
     if (!strcmp(node->op, "HardSwish")) *low = -3;
     else if (!strcmp(node->op, "Relu")) *low = 0;
-    else if (!strcmp(node->op, "Gelu")) *low = -4; /* -1.3e-4 */
+    else if (!strcmp(node->op, "Gelu") || !strcmp(node->op, "FastGelu")) *low = -4; /* -1.3e-4 */
     else if (!strcmp(node->op, "Swish")) *low = SWISH_LOW;
     else if (!strcmp(node->op, "Sigmoid") && gates_alone(s, node->outputs[0], value)) *low = SWISH_LOW;
     else if (!strcmp(node->op, "Sigmoid")) {

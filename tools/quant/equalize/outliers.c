@@ -40,7 +40,9 @@ static bool find_before(struct site *s) {
 static bool find_site(const struct onnx_graph *g, struct onnx_node *node, struct site *s) {
     struct linear l;
     *s = (struct site){.gelu = node};
-    if (strcmp(node->op, "Gelu") != 0 || node->folded || !node->inputs[0] || !graph_alone(node->outputs[0])) return false;
+    if ((strcmp(node->op, "Gelu") != 0 && strcmp(node->op, "FastGelu") != 0) || node->folded || !node->inputs[0] ||
+        !graph_alone(node->outputs[0]))
+        return false;
     if (!find_before(s) || edit_readers(g, node->outputs[0], &s->behind, 1) != 1) return false;
     return is_matrix(s->behind, &l) && s->behind->inputs[0] == node->outputs[0] && l.in_channels == s->channels;
 }
