@@ -88,19 +88,28 @@ static bool clip_bound(const struct onnx_node *node, const char *attribute, int 
     return true;
 }
 
+/* A double does not hold every int64. */
+static void clip_integers(const struct onnx_node *node, const struct onnx_tensor *x, struct onnx_tensor *y) {
+    const struct onnx_tensor *low = onnx_input_constant(node, 1), *high = onnx_input_constant(node, 2);
+    const int64_t least = low ? onnx_integer(low, 0) : INT64_MIN, most = high ? onnx_integer(high, 0) : INT64_MAX;
+    for (size_t i = 0; i < y->count; i++) {
+        const int64_t value = onnx_integer(x, i), above = value < least ? least : value;
+        onnx_store_integer(y, i, above > most ? most : above);
+    }
+}
+
 void onnx_fold_clip(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
     bool has_low, has_high;
     double low = 0, high = 0;
     if (!computable(x) || !clip_bound(c->node, "min", 1, &has_low, &low) || !clip_bound(c->node, "max", 2, &has_high, &high)) return;
-    if (onnx_type_bytes(x->type) == 8 && x->type != ONNX_DOUBLE) return; /* a double does not hold every int64 */
+    if (!onnx_is_float(x->type) && c->node->opset < 12) return; /* which first has integers */
     struct onnx_tensor *y = onnx_out_constant(c, 0);
-    for (size_t i = 0; y && i < y->count; i++) {
+    if (y && !onnx_is_float(y->type)) clip_integers(c->node, x, y);
+    for (size_t i = 0; y && onnx_is_float(y->type) && i < y->count; i++) {
         double value = onnx_number(x, i);
         value = has_low && value < low ? low : value;
-        value = has_high && value > high ? high : value;
-        if (onnx_is_float(y->type)) onnx_store_number(y, i, value);
-        else if (value >= -4294967296.0 && value <= 4294967296.0) onnx_store_integer(y, i, (int64_t)value);
+        onnx_store_number(y, i, has_high && value > high ? high : value);
     }
 }
 

@@ -81,8 +81,19 @@ void onnx_fold_gather(struct onnx_context *c) {
         }
 }
 
+/* Whatever the indices are, they choose the same integer, as RoBERTa's kinds of tokens are where none are given. */
+static void fold_same(struct onnx_context *c) {
+    const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
+    bool same = x && x->count && onnx_is_integer(x->type);
+    for (size_t i = 1; same && i < x->count; i++) same = onnx_integer(x, i) == onnx_integer(x, 0);
+    struct onnx_tensor *y = same ? onnx_out_constant(c, 0) : NULL;
+    for (size_t i = 0; y && i < y->count; i++) onnx_store_integer(y, i, onnx_integer(x, 0));
+}
+
 bool onnx_infer_gather_elements(struct onnx_context *c) {
     int axis;
     if (onnx_in(c, 0)->rank != onnx_in(c, 1)->rank) return onnx_bad(c, "input and indices have different numbers of dimensions");
-    return onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), onnx_in(c, 0)->rank, &axis) && onnx_out(c, 0, onnx_in(c, 1));
+    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), onnx_in(c, 0)->rank, &axis) || !onnx_out(c, 0, onnx_in(c, 1))) return false;
+    if (!onnx_input_constant(c->node, 1)) fold_same(c);
+    return true;
 }
