@@ -200,10 +200,15 @@ static bool by_batch(const struct onnx_tensor *t) {
     return false;
 }
 
-/* Scale and zero point of a constant operand that has one of each. */
-static bool one_quantization(struct lowering *l, struct onnx_node *node, const struct meaning *m) {
-    if (m->scales->count == 1) return true;
-    return refuse(l, node, "a constant left operand with a scale by channel is not supported");
+/* A constant of bytes that has several scales, as an operand beside an activation: its numbers, in float. */
+static bool has_scales(const struct meaning *m) {
+    return m && !m->buffer && m->quantized && m->scales->count > 1;
+}
+
+static bool scaled_operand(struct lowering *l, struct onnx_node *node, const struct onnx_value *value, struct meaning *out) {
+    const struct onnx_tensor *t = constant_numbers(l, value);
+    return t && t->shape.rank >= 1 ? meaning_constant(l, node, t, 1, 0, out)
+                                   : refuse(l, node, "a constant operand is no tensor of numbers");
 }
 
 bool lower_qlinear_matmul(struct lowering *l, struct onnx_node *node) {
@@ -247,9 +252,12 @@ bool lower_matmul(struct lowering *l, struct onnx_node *node) {
         return refuse(l, node, "its left operand is a float constant, or one is missing: quantize the model");
     if (!b) return lower_float_product(l, node, a, false, 1, 0);
     if (a->buffer && dynamic_is_marked(node, b)) return lower_dynamic_product(l, node, a, false);
+    if (has_scales(a) && b->buffer) return scaled_operand(l, node, va, &constant) && add_float_matmul(l, node, &constant, b);
+    if (has_scales(b) && a->buffer && by_batch(b->quantized))
+        return scaled_operand(l, node, vb, &batched) && add_float_matmul(l, node, a, &batched);
     if (!a->buffer) {
         float scale = a->quantized ? quantized_scale(a, 0) : 1;
-        if (!one_quantization(l, node, a) || !constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant)) return false;
+        if (!constant_operand(l, node, a->quantized, scale, quantized_zero(a, 0), &constant)) return false;
         a = &constant;
     }
     if (!b->buffer && b->quantized && b->scales->count == 1 && by_batch(b->quantized)) {
