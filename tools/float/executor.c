@@ -165,6 +165,14 @@ static bool check_shapes(struct preparation *p, const struct onnx_graph *graph) 
     return true;
 }
 
+/* Integers are floats here: sums and products of them are, too, exact up to 2^24. A quotient is not. */
+static bool takes_integers(const struct onnx_node *node) {
+    static const char *const ops[] = {"Add", "Sub", "Mul", "Sum", "Neg", "Abs", "CumSum", "ReduceSum", "ReduceMax", "ReduceMin"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (!strcmp(node->op, ops[i])) return true;
+    return false;
+}
+
 static bool check_operands(struct preparation *p, const struct float_operator *row) {
     const struct onnx_node *node = p->node;
     for (int i = 0; i < node->input_count; i++) {
@@ -181,7 +189,7 @@ static bool check_operands(struct preparation *p, const struct float_operator *r
         p->executor->elements += onnx_elements(&node->outputs[i]->shape);
     }
     if (p->executor->elements > MOST_IN_ALL) return cannot(p, "the values up to here are too large for the float executor");
-    if (row->types == FLOATS && node->input_count && node->inputs[0] && !is_float_type(node->inputs[0]->type))
+    if (row->types == FLOATS && node->input_count && node->inputs[0] && !is_float_type(node->inputs[0]->type) && !takes_integers(node))
         return cannot(p, "it computes in integers");
     return node->output_count && node->outputs[0] ? true : cannot(p, "it has no output");
 }

@@ -1,19 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of a table by running sums, as the positions of MPNet and RoBERTa are: blobs look up integers that come in, and no floats. 0 and 1
- * times the table give the same numbers.
+ * Lines by an index that the network computes: positions by running sums (MPNet, RoBERTa), sizes of boxes (LayoutLM), the place of the
+ * last token (CLIP). Blobs look up integers that come in, and no floats. 0 and 1 times the lines give the same numbers.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { FAR = 8, MANY = 1 << 12 }; /* steps back, each of which may be of two operands; nodes and numbers that are looked at, in all */
+enum { MOST_LINES = 1 << 12, MOST_PLACES = 1 << 22 };
 
 struct search {
     size_t left;
-    bool sums; /* whether a running sum was found */
 };
+
+/* What an index is: of integers that come in, of those that are computed, or of what no pass makes a float of. */
+enum index { COMES_IN, COMPUTED, UNKNOWN };
+
+static bool is_one_of(const struct onnx_node *node, const char *const *ops) {
+    while (*ops && !graph_is(node, *ops)) ops++;
+    return *ops != NULL;
+}
+
+static enum index index_kind(const struct onnx_value *x, int depth, struct search *search) {
+    static const char *const sums[] = {"Add", "Sub",       "Mul",       "Max",       "Min",    "Sum", "Neg",
+                                       "Abs", "ReduceSum", "ReduceMax", "ReduceMin", "CumSum", NULL},
+                             *const places[] = {"ArgMax", "ArgMin", NULL};
+    const struct onnx_node *node = x->producer;
+    if (x->type == ONNX_BOOL) return COMPUTED;
+    if (!onnx_is_integer(x->type)) return UNKNOWN;
+    if (x->constant || !node) return COMES_IN;
+    if (!depth || !search->left || !onnx_is_checked(node) || !node->input_count || !node->inputs[0]) return UNKNOWN;
+    search->left--;
+    if (is_one_of(node, places)) return COMPUTED;
+    const bool sum = is_one_of(node, sums), join = onnx_class_of(node) == ONNX_JOIN,
+               move = graph_is(node, "Cast") || onnx_class_of(node) == ONNX_MOVE;
+    if (!sum && !join && !move) return UNKNOWN;
+    enum index kind = sum ? COMPUTED : COMES_IN;
+    const int operands = move || graph_is(node, "CumSum") || !strncmp(node->op, "Reduce", 6) ? 1 : node->input_count;
+    for (int i = 0; i < operands; i++) {
+        const enum index of = node->inputs[i] ? index_kind(node->inputs[i], depth - 1, search) : UNKNOWN;
+        kind = of > kind ? of : kind;
+    }
+    return kind;
+}
 
 static bool range_of_constant(const struct onnx_tensor *t, double range[2], struct search *search) {
     if (t->count > search->left) return false;
@@ -39,7 +71,7 @@ static bool range_of(const struct onnx_value *x, int depth, double range[2], str
         int64_t most = 1;
         for (int d = 0; d < x->shape.rank; d++) most = x->shape.dims[d] > most ? x->shape.dims[d] : most;
         range[0] = fmin(a[0] * (double)most, 0), range[1] = fmax(a[1] * (double)most, 0);
-        return search->sums = true;
+        return true;
     }
     if (graph_is(node, "Cast") && (node->inputs[0]->type == ONNX_BOOL || onnx_is_integer(node->inputs[0]->type)))
         return range[0] = a[0], range[1] = a[1], true;
@@ -50,69 +82,140 @@ static bool range_of(const struct onnx_value *x, int depth, double range[2], str
     return true;
 }
 
-/* Its first lines, in float: what a DequantizeLinear behind them makes of bytes. NULL: it is another table. */
-static struct onnx_value *first_lines(struct onnx_graph *g, struct onnx_node *node, int64_t lines, struct onnx_node **behind) {
-    const struct onnx_tensor *t = onnx_input_constant(node, 0);
-    const bool bytes = t->type == ONNX_INT8 || t->type == ONNX_UINT8;
-    const struct onnx_shape shape = {2, {lines, t->shape.dims[1]}};
-    struct onnx_value *y = node->outputs[0];
-    double scale = 1, zero = 0;
+/* A table, and how its bytes become floats: by a DequantizeLinear in front of the Gather, or behind it. */
+struct table {
+    const struct onnx_tensor *numbers;
+    struct onnx_node *behind;
+    double scale, zero;
+};
+
+static bool read_scale(const struct onnx_node *dequantize, struct table *t) {
+    const struct onnx_tensor *zero = onnx_input_constant(dequantize, 2);
+    if (!graph_is(dequantize, "DequantizeLinear") || !graph_scalar(onnx_input(dequantize, 1), &t->scale)) return false;
+    if (onnx_input(dequantize, 2) && (!zero || zero->count != 1)) return false;
+    t->zero = zero ? onnx_number(zero, 0) : 0;
+    return true;
+}
+
+static bool read_table(struct onnx_graph *g, const struct onnx_node *node, struct table *t) {
+    const struct onnx_value *x = node->inputs[0];
     size_t at = 0;
-    if (bytes) {
-        struct onnx_node *next = graph_alone(y) ? edit_next_reader(g, y, &at) : NULL;
-        const struct onnx_tensor *z = next ? onnx_input_constant(next, 2) : NULL;
-        if (!graph_is(next, "DequantizeLinear") || !graph_scalar(onnx_input(next, 1), &scale)) return NULL;
-        if (onnx_input(next, 2) && (!z || z->count != 1)) return NULL;
-        zero = z ? onnx_number(z, 0) : 0;
-        *behind = next;
+    *t = (struct table){.numbers = x->constant, .scale = 1};
+    if (!t->numbers) {
+        t->numbers = graph_is(x->producer, "DequantizeLinear") ? onnx_input_constant(x->producer, 0) : NULL;
+        return t->numbers && (t->numbers->type == ONNX_INT8 || t->numbers->type == ONNX_UINT8) && read_scale(x->producer, t);
     }
-    if ((!bytes && t->type != ONNX_FLOAT) || !graph_takes_room(g, (size_t)onnx_elements(&shape))) return NULL;
+    if (t->numbers->type == ONNX_FLOAT) return true;
+    if (t->numbers->type != ONNX_INT8 && t->numbers->type != ONNX_UINT8) return false;
+    t->behind = graph_alone(node->outputs[0]) ? edit_next_reader(g, node->outputs[0], &at) : NULL;
+    return t->behind && read_scale(t->behind, t);
+}
+
+/* Its first lines, in float. NULL: it has no such form. */
+static struct onnx_value *first_lines(struct onnx_graph *g, struct onnx_node *node, int64_t lines, const struct table *t) {
+    const struct onnx_shape shape = {2, {lines, node->inputs[0]->shape.dims[1]}};
+    if (!graph_takes_room(g, (size_t)onnx_elements(&shape))) return NULL;
     double *numbers = graph_doubles(g, onnx_elements(&shape));
     for (int64_t i = 0; i < onnx_elements(&shape); i++) {
-        numbers[i] = (double)(float)((onnx_number(t, (size_t)i) - zero) * scale);
+        numbers[i] = (double)(float)((onnx_number(t->numbers, (size_t)i) - t->zero) * t->scale);
         if (!isfinite(numbers[i])) return NULL; /* 0 times it is no 0 */
     }
     return graph_floats(g, node, "lines", &shape, numbers);
 }
 
-/* 1 in the place of the index, 0 elsewhere, times the lines: sums of one number and zeros. */
-bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
-    struct onnx_value *at = onnx_input(node, 1), *y = node->outputs[0];
-    const struct onnx_tensor *t = onnx_input_constant(node, 0);
-    struct onnx_node *last = node;
-    double range[2];
-    struct search search = {.left = MANY};
-    if (!graph_is(node, "Gather") || !t || t->shape.rank != 2 || !at || at->constant || !at->producer || !onnx_is_integer(at->type) ||
-        onnx_attribute_int(node, "axis", 0) || at->shape.rank + 2 > ONNX_MAX_RANK)
-        return false;
-    if (!range_of(at, FAR, range, &search) || !search.sums) return false;
-    if (!(range[0] >= 0 && range[1] < (double)t->shape.dims[0])) return false; /* an infinity times 0 is neither */
-    const int64_t count = (int64_t)range[1] + 1;
-    struct onnx_value *lines = first_lines(g, node, count, &last);
-    if (!lines) return false;
+static struct onnx_value *put(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
+                              const struct onnx_shape *shape) {
+    struct onnx_value *inputs[2] = {a, b}, *y = graph_put(g, node, op, inputs, b ? 2 : 1, shape);
+    y->producer->opset = node->opset;
+    return y;
+}
+
+/* Its numbers are whole, and never bytes. */
+static struct onnx_value *exact(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
+                                const struct onnx_shape *shape) {
+    struct onnx_value *y = put(g, node, op, a, b, shape);
+    edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, 1);
+    return y;
+}
+
+static struct onnx_value *put_cast(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+    struct onnx_value *y = put(g, node, "Cast", x, NULL, &x->shape);
+    edit_attribute_int(g, y->producer, "to", ONNX_FLOAT);
+    return y;
+}
+
+/* An index below 0 counts from the end. */
+static struct onnx_value *from_start(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *at, int64_t lines) {
+    const double zero = 0, all = (double)lines;
+    const struct onnx_shape scalar = {0};
+    struct onnx_value *below = put(g, node, "Less", at, graph_floats(g, node, "zero", &scalar, &zero), &at->shape);
+    below->type = ONNX_BOOL;
+    struct onnx_value *more = exact(g, node, "Mul", put_cast(g, node, below), graph_floats(g, node, "all", &scalar, &all), &at->shape);
+    return exact(g, node, "Add", at, more, &at->shape);
+}
+
+/* 1 in the place of the index, 0 elsewhere. */
+static struct onnx_value *ones(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *at, int64_t count) {
     double *numbers = graph_doubles(g, count);
-    for (int64_t i = 0; i < count; i++) numbers[i] = (double)i;
     struct onnx_shape one = at->shape, all = at->shape;
-    one.dims[one.rank++] = 1, all.dims[all.rank++] = count;
-    struct onnx_value *f = graph_put(g, node, "Cast", &at, 1, &at->shape);
-    edit_attribute_int(g, f->producer, "to", ONNX_FLOAT);
-    f->producer->opset = node->opset;
-    struct onnx_value *inputs[2] = {f, graph_int64s(g, node, "one", one.dims, one.rank)};
-    inputs[0] = graph_put(g, node, "Reshape", inputs, 2, &one), inputs[0]->producer->opset = node->opset;
-    inputs[1] = graph_int64s(g, node, "all", all.dims, all.rank);
-    inputs[0] = graph_put(g, node, "Expand", inputs, 2, &all), inputs[0]->producer->opset = node->opset;
     const struct onnx_shape line = {1, {count}};
-    inputs[1] = graph_floats(g, node, "places", &line, numbers);
-    struct onnx_value *here = graph_put(g, node, "Equal", inputs, 2, &all);
+    for (int64_t i = 0; i < count; i++) numbers[i] = (double)i;
+    one.dims[one.rank++] = 1, all.dims[all.rank++] = count;
+    at = exact(g, node, "Reshape", at, graph_int64s(g, node, "one", one.dims, one.rank), &one);
+    at = exact(g, node, "Expand", at, graph_int64s(g, node, "all", all.dims, all.rank), &all);
+    struct onnx_value *here = put(g, node, "Equal", at, graph_floats(g, node, "places", &line, numbers), &all);
     here->type = ONNX_BOOL;
-    here->producer->opset = node->opset;
-    f = graph_put(g, node, "Cast", &here, 1, &all);
-    edit_attribute_int(g, f->producer, "to", ONNX_FLOAT);
-    f->producer->opset = node->opset;
-    inputs[0] = f, inputs[1] = lines;
+    return put_cast(g, node, here);
+}
+
+/* Times the lines: sums of one number and zeros. */
+bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *y = node->outputs[0], *lines = x;
+    struct search search = {MANY};
+    struct table table = {0};
+    double range[2];
+    if (!graph_is(node, "Gather") || !x || x->shape.rank != 2 || !at || at->constant || !at->producer || !onnx_is_integer(at->type) ||
+        at->shape.rank < 0 || onnx_attribute_int(node, "axis", 0) || at->shape.rank + 2 > ONNX_MAX_RANK || x->shape.dims[0] < 1)
+        return false;
+    if (index_kind(at, FAR, &search) != COMPUTED || (!read_table(g, node, &table) && (x->constant || x->type != ONNX_FLOAT))) return false;
+    search.left = MANY;
+    const bool known = range_of(at, FAR, range, &search) && range[0] >= 0 && range[1] < (double)x->shape.dims[0];
+    const int64_t count = known && table.numbers ? (int64_t)range[1] + 1 : x->shape.dims[0];
+    if (count > MOST_LINES || onnx_elements(&at->shape) > MOST_PLACES / count) return false;
+    if (table.numbers && !(lines = first_lines(g, node, count, &table))) return false;
+    struct onnx_value *place = put_cast(g, node, at);
+    if (!known) place = from_start(g, node, place, count);
+    struct onnx_value *inputs[2] = {ones(g, node, place, count), lines};
     edit_become(g, node, "MatMul", "", inputs, 2);
     edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
     y->type = ONNX_FLOAT;
-    if (last != node) graph_bypass(g, last, y);
+    if (table.behind) graph_bypass(g, table.behind, y);
+    return true;
+}
+
+/* GatherND where there is one place along all dimensions that it chooses from but the last: a Gather along that one. */
+bool change_slices_lookup(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *y = node->outputs[0];
+    struct search search = {MANY};
+    if (!graph_is(node, "GatherND") || !x || x->type != ONNX_FLOAT || !at || at->constant || at->shape.rank < 1 || y->shape.rank < 0 ||
+        onnx_attribute_int(node, "batch_dims", 0))
+        return false;
+    const int last = at->shape.rank - 1;
+    const int64_t chosen = at->shape.dims[last];
+    if (chosen < 1 || chosen > x->shape.rank || index_kind(at, FAR, &search) != COMPUTED) return false;
+    for (int64_t d = 0; d + 1 < chosen; d++)
+        if (x->shape.dims[d] != 1) return false;
+    const int64_t lines = x->shape.dims[chosen - 1], which = chosen - 1;
+    if (lines < 1 || onnx_elements(&x->shape) < 1) return false;
+    const struct onnx_shape table = {2, {lines, onnx_elements(&x->shape) / lines}};
+    struct onnx_shape one = at->shape, rows = at->shape;
+    one.dims[last] = 1, rows.dims[last] = 1, rows.dims[rows.rank++] = table.dims[1];
+    if (rows.rank >= ONNX_MAX_RANK) return false;
+    x = put(g, node, "Reshape", x, graph_int64s(g, node, "table", table.dims, 2), &table);
+    at = put(g, node, "Gather", at, graph_int64s(g, node, "which", &which, 1), &one);
+    edit_attribute_int(g, at->producer, "axis", last);
+    at->type = node->inputs[1]->type;
+    struct onnx_value *inputs[2] = {put(g, node, "Gather", x, at, &rows), graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank)};
+    edit_become(g, node, "Reshape", "", inputs, 2);
     return true;
 }

@@ -37,8 +37,9 @@ int pass_pads(struct onnx_graph *g);          /* Pad becomes the pads of the win
 int pass_windows(struct onnx_graph *g);       /* convolutions by windows larger than blobs have them */
 int pass_pools(struct onnx_graph *g);         /* means and maxima over a whole picture are global pools */
 
-/* A Gather by what is computed of running sums becomes a product, of Casts to float. False: it is none. */
+/* A Gather by an index that is computed becomes a product, of Casts to float; a GatherND such a Gather. False: it is none. */
 bool change_lookup(struct onnx_graph *g, struct onnx_node *node);
+bool change_slices_lookup(struct onnx_graph *g, struct onnx_node *node);
 
 /* Whether a pass that puts nodes in goes on with node i: there is one, and the network has not grown too long to become a blob. */
 bool graph_goes_on(struct onnx_graph *g, size_t i);

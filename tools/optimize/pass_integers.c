@@ -181,7 +181,17 @@ static bool reads_sums(const struct onnx_node *node) {
 }
 
 static bool looks_up(struct onnx_graph *g, struct onnx_node *node) {
-    return !node->folded && onnx_is_checked(node) && graph_is(node, "Gather") && change_lookup(g, node);
+    if (node->folded || !onnx_is_checked(node)) return false;
+    return graph_is(node, "Gather") ? change_lookup(g, node) : graph_is(node, "GatherND") && change_slices_lookup(g, node);
+}
+
+/* The place of the largest integer is that of the largest float. */
+static bool change_arg(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0);
+    if ((!graph_is(node, "ArgMax") && !graph_is(node, "ArgMin")) || node->folded || !onnx_is_checked(node)) return false;
+    if (!x || x->constant || !is_integer(x) || x->shape.rank < 0) return false;
+    edit_set_input(g, node, 0, as_float(g, node, x));
+    return true;
 }
 
 int pass_integers(struct onnx_graph *g) {
@@ -195,7 +205,8 @@ int pass_integers(struct onnx_graph *g) {
     for (size_t i = 0; graph_goes_on(g, i);) {
         struct onnx_node *node = graph_node_at(g, i);
         const bool stays = casts_stay && reads_sums(node);
-        const bool changed = (!stays && change_cast(g, node)) || looks_up(g, node) || change_where(g, node) || change_mixture(g, node);
+        const bool changed = (!stays && change_cast(g, node)) || looks_up(g, node) || change_arg(g, node) || change_where(g, node) ||
+                             change_mixture(g, node);
         changes += changed;
         i += !changed;
     }

@@ -132,7 +132,6 @@ static void the_largest_come_in_their_order(void **state) {
 static void what_reads_integers_keeps_them(void **state) {
     (void)state;
     static const struct row rows[] = {
-        {17, "4,6", "ArgMax x > a axis:1; Gather %9x3 a > y", "ArgMax Gather"},
         {17, "33,32", "ReduceProd x > y", "ReduceProd"},
         {17, "4,65", "ReduceProd x > y axes=1", "ReduceProd"},
         {12, "4,5,6", "Hardmax x > y axis:1", "Hardmax"},

@@ -73,8 +73,29 @@ static void numbers_stay_what_they_are(void **state) {
         INTEGERS "Slice i $1 $3 $0 > j; Concat j i > k axis:0; Cast k > y to:1",
         INTEGERS "Equal i $1,-1,0,2,1,3 > b; Unsqueeze b $1 > u; Where u #2 #5 > w; Add w x > y",
         INTEGERS "ReduceMax i > m axes=1; Cast m > y to:1",
+        "ArgMax x > i axis:0 keepdims:0; Mul i i > j; Sub j i > k; Cast k > y to:1",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check_numbers(17, "4,6", texts[i], 4, 0.5f);
+}
+
+/* Lines by a computed index, also from the end: of a table, of bytes behind a DequantizeLinear, and of what is computed itself. */
+static void lines_by_what_is_computed_are_products(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "ArgMax x > i axis:1 keepdims:0; Gather %6x3 i > y",
+        "ArgMax x > i axis:0 keepdims:0; Sub i $2 > j; Gather %4x3 j > y",
+        "ArgMax x > i axis:0 keepdims:0; Gather x i > y",
+        "Greater x #0 > b; Cast b > c to:6; ArgMax c > i axis:0 keepdims:0; Gather x i > y",
+        "ArgMax x > i axis:0; Transpose i > t; Sub t t > z; Concat z t > n axis:1; Unsqueeze x $0 > u; GatherND u n > y",
+        "QuantizeLinear %4x3 #0.01 > q; DequantizeLinear q #0.01 > t; ArgMax x > i axis:0 keepdims:0; Gather t i > y",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct onnx_graph *g = network(17, "4,6", texts[i]);
+        graph_optimize(g, NULL);
+        for (size_t n = 0; n < g->node_count; n++) assert_false(graph_is(g->nodes[n], "Gather"));
+        onnx_free(g);
+        check_numbers(17, "4,6", texts[i], 4, 0.3f);
+    }
 }
 
 /* A condition that comes into the network: b, bool, beside x. What is left reads it by one Cast, whatever it was read by. */
@@ -144,6 +165,7 @@ int main(void) {
         cmocka_unit_test(each_integer_becomes_one_float),
         cmocka_unit_test(indices_stay_integers),
         cmocka_unit_test(numbers_stay_what_they_are),
+        cmocka_unit_test(lines_by_what_is_computed_are_products),
         cmocka_unit_test(conditions_come_in_as_numbers),
         cmocka_unit_test(ways_back_are_few),
     };
