@@ -94,6 +94,10 @@ static const struct form norms[] = {
      {"Slice: x from middle last > a", "Slice: x middle end last > b", "Mul: a a > p", "Mul: b b > q", "Add: p q > v", "Sqrt: v > r",
       "Div: a r > u", "Concat: u u > n axis:2"},
      2},
+    {"of linear attention, by a part of its own product",
+     {"Transpose: x > t perm=0,2,1", "MatMul: t x > k", "MatMul: x k > p", "Slice: p from middle last > a", "Slice: p middle end last > b",
+      "Add: b least > e", "Div: a e > u", "Concat: u u > n axis:2"},
+     2},
     {"where the norm is read elsewhere", {"ReduceL2: x last > l", "Clip: l least > c", "Div: x c > f", "Tanh: l > g", "Mul: f g > n"}, 3},
 };
 

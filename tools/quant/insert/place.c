@@ -383,6 +383,7 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     find_kinds(&p);
     place_norms(scheme);
     place_residuals(scheme);
+    place_quotients(scheme);
     place_masks(scheme);
     find_tails(&p);
     find_joins(&p);

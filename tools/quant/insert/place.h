@@ -22,6 +22,9 @@ void place_norms(struct scheme *scheme);
 /* One step of place(), behind place_norms(): sums that a layer normalization reads stay float (residuals.c). */
 void place_residuals(struct scheme *scheme);
 
+/* One step of place(): quotients of two parts of a product stay float (quotients.c). */
+void place_quotients(struct scheme *scheme);
+
 /* One step of place(): sums with attention masks and the Softmax behind them stay float (masks.c). */
 void place_masks(struct scheme *scheme);
 /* A sum with such a mask, which may be infinite. */
