@@ -100,8 +100,37 @@ static void weights_are_as_large_as_the_file(void **state) {
     }
 }
 
+/* A scale for each batch: of the right operand, or of the left one. */
+static void constants_with_several_scales_are_floats(void **state) {
+    (void)state;
+    static const int64_t dims[] = {2, 3, 3}, two[] = {2};
+    static const struct number bytes[18] = {{0, 1}, {0, 2}, {0, 3}}, scales[] = {{0.5, 0}, {0.25, 0}}, zeros[] = {{0, 0}, {0, 0}};
+    for (int left = 0; left < 2; left++) {
+        struct bytes file = {0};
+        struct onnx_report report = {0};
+        add_scalars(&file);
+        add_value(&file, 11, "x", ONNX_UINT8, "2,3,3");
+        add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+        add_constant(&file, "c", ONNX_INT8, 3, dims, bytes, 18);
+        add_constant(&file, "cs", ONNX_FLOAT, 1, two, scales, 2);
+        add_constant(&file, "cz", ONNX_INT8, 1, two, zeros, 2);
+        add_node(&file, "d", "DequantizeLinear", "x s z", "a", "");
+        add_node(&file, "dc", "DequantizeLinear", "c cs cz", "b", "axis:0");
+        add_node(&file, "m", "MatMul", left ? "b a" : "a b", "y", "");
+        struct bytes model = model_message(&file, 13);
+        struct onnx_graph *graph = inferred_bytes(&model);
+        struct net *net = lower(graph, &report);
+        if (!net) fail_msg("%s", report.refusals[0].why);
+        assert_int_equal(net->steps[net->step_count - 1]->kind, MORSEL_STEP_FLOAT_MATMUL);
+        net_free(net);
+        onnx_report_free(&report);
+        onnx_free(graph);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(empty_constants_are_no_operands),
+                                       cmocka_unit_test(constants_with_several_scales_are_floats),
                                        cmocka_unit_test(weights_are_as_large_as_the_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
