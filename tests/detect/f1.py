@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: MIT
 """How many detections of a float network its 8-bit forms keep: F1 at an overlap of 0.5, of the same class, on 200 pictures.
 
-    f1.py FOLDER [--pictures N]     MORSEL is the tool [build/morsel]; FOLDER keeps wheels, pictures and networks
+    f1.py FOLDER [--pictures N] [--seed N]     MORSEL is the tool [build/morsel]; FOLDER keeps wheels, pictures and networks
 
 The network is nudenet's 320n, a YOLOv8 that knows faces and parts of people. Pictures are parts of photos that packages of PyPI ship: drawn by a
 seed, mirrored, lighter or darker. Three hundred others are what the quantizers see. What the float network finds above 0.25 is taken as the truth,
 by the decoding of boxes.py. Boxes near that threshold count as found or not: of some 180 boxes each is 0.003, and of two forms alike on
 600 pictures one was 0.017 better on 200. ONNX Runtime's static int8 stands beside. Prints figures, judges nothing.
+
+Most of the noise comes from few places: 6 per cent is that of weights. Sums in front of a SiLU are rounded to bytes, and its results once more;
+results of the first two layers reach far and are mostly small; boxes and scores share a scale where they are joined. IN_FLOAT are these.
+They were found on pictures of seed 3, and seed 1 was looked at meanwhile; `--seed 5` was not, and gives 0.982.
 """
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +30,9 @@ PHOTOS = ["insightface/data/images/t1.jpg", "insightface/data/images/Tom_Hanks_5
           "skimage/data/camera.png", "skimage/data/chelsea.png", "skimage/data/coffee.png", "skimage/data/motorcycle_left.png"]
 NETWORK = "nudenet/320n.onnx"
 SIDE = 320
+IN_FLOAT = ["Sigmoid", "Mul", "/model.0/conv/Conv", "/model.1/conv/Conv", "/model.2/cv1/conv/Conv", "/model.9/cv2/conv/Conv",
+            "/model.22/cv3.0/cv3.0.2/Conv", "/model.22/cv3.1/cv3.1.2/Conv", "/model.22/cv3.2/cv3.2.2/Conv", "/model.22/dfl/conv/Conv",
+            "/model.22/dfl/Softmax"]
 RULE = {"head": "yolov8", "threshold": 0.25, "iou": 0.45}
 
 
@@ -80,6 +88,19 @@ def run_onnx(path, pictures):
     return [boxes.detect(RULE, None, session.run(None, {"images": x[None]})) for x in pictures]
 
 
+def quantize(source, folder, excluded):
+    options = [part for name in excluded for part in ("--exclude", name)]
+    subprocess.run([*boxes.MORSEL, "quantize", source, "--data", f"{folder}/samples.npy", "--count", "300", *options, "-o",
+                    f"{folder}/net.morsel"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return f"{folder}/net.morsel"
+
+
+def shortest(blob):
+    """Of 50 runs in one thread, ms."""
+    made = subprocess.run([*boxes.MORSEL, "bench", blob, "--runs", "50", "--json"], check=True, stdout=subprocess.PIPE)
+    return json.loads(made.stdout)["min_ms"]
+
+
 def run_blob(blob, folder, pictures):
     np.save(f"{folder}/x.npy", pictures)
     subprocess.run([*boxes.MORSEL, "run", blob, "--input", f"{folder}/x.npy", "--output", f"{folder}/y.npy"], check=True,
@@ -108,10 +129,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
     parser.add_argument("--pictures", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1, help="of the pictures; 2 is what the quantizers see")
     options = parser.parse_args()
     folder = options.folder
     fetch(folder)
-    pictures, samples = draw(folder, options.pictures, 1), draw(folder, 300, 2)
+    pictures, samples = draw(folder, options.pictures, options.seed), draw(folder, 300, 2)
     source = f"{folder}/fixed.onnx"
     import onnx
     model = onnx.load(f"{folder}/{NETWORK}")
@@ -121,13 +143,12 @@ def main():
     wanted = run_onnx(source, pictures)
     print(f"   float: {sum(map(len, wanted))} boxes on {len(pictures)} pictures, {len({b[0] for w in wanted for b in w})} classes")
     np.save(f"{folder}/samples.npy", samples)
-    subprocess.run([*boxes.MORSEL, "quantize", source, "--data", f"{folder}/samples.npy", "--count", "300", "-o", f"{folder}/net.morsel"],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    own = f1(run_blob(f"{folder}/net.morsel", folder, pictures), wanted)
     by_onnxruntime(source, f"{folder}/ort.onnx", samples[:100])
     peer = f1(run_onnx(f"{folder}/ort.onnx", pictures), wanted)
     print(f"   ONNX Runtime, static, by channel: F1 {peer:.4f}")
-    print(f"   Morsel, by default: F1 {own:.4f}")
+    for name, excluded in (("by default", []), ("SiLU, first and last layers in float", IN_FLOAT)):
+        blob = quantize(source, folder, excluded)
+        print(f"   Morsel, {name}: F1 {f1(run_blob(blob, folder, pictures), wanted):.4f}, {shortest(blob):.1f} ms")
 
 
 if __name__ == "__main__":
