@@ -13,12 +13,18 @@ functions() { # CC
     "$1" -E -P core/morsel.h | grep -v '^#' | tr '\n' ' ' | tr ';' '\n' | grep -v typedef | sed -n 's/^[^({]*\<\(morsel_[a-z0-9_]*\)(.*/\1/p' | sort
 }
 
-for compiler in "${1:-cc}" clang; do
+first=${1:-cc}
+for compiler in "$first" clang; do
     command -v "$compiler" >/dev/null 2>&1 || { echo "skip shared $compiler: it is not there"; continue; }
-    folder=build/link/shared-$compiler made=$folder
+    folder=build/link/shared-$compiler
     mkdir -p "$folder"
-    [ "$compiler" != "${1:-cc}" ] || made=build # its objects are there
-    if ! "${MAKE:-make}" -s CROSS= CC="$compiler" BUILD="$made" lib shared >"$folder/log" 2>&1; then
+    made=build
+    set --
+    if [ "$compiler" != "$first" ]; then # link.sh makes these
+        made=build/link/$compiler
+        set -- OPT=-O1 CFLAGS="-ffreestanding -isystem tests/link/include"
+    fi
+    if ! "${MAKE:-make}" -s CROSS= CC="$compiler" BUILD="$made" "$@" lib shared >"$folder/log" 2>&1; then
         report "shared $compiler" "$(tail -n 20 "$folder/log")"
         continue
     fi
