@@ -350,7 +350,7 @@ cli = @for script in $(3); do MORSEL="$(2)" MAKE_FILES=$(CLI_FILES) FAULTS_SO=$(
 .PHONY: cli-programs cli-run
 cli-programs: tool $(CLI_FILES) $(FAULTS_ALL)
 cli-run: cli-programs
-	$(call cli,$(CLI_NAME),$(BUILD)/morsel,$(CLI_SCRIPTS))
+	$(call cli,$(CLI_NAME),$(BUILD)/morsel,$(filter-out $(CLI_LESS),$(CLI_SCRIPTS)))
 
 # Kernels against kernels/reference, which no library holds; a plain static program, so that it runs on any emulated CPU too.
 # KERNELS="--kernel conv --bench" hands it options. With STATIC= it is not static, which some sanitizers want.
@@ -370,9 +370,9 @@ check-kernels: kernels-program  ## every kernel of this CPU against its referenc
 
 test-unit:
 	@$(sub) unit-run UNIT_NAME=unit
-test-sanitize:  ## the unit tests and the tool under ASan and UBSan
+test-sanitize:  ## the unit tests and the tool under ASan and UBSan; all scripts of the tool are of test-release
 	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' unit-run UNIT_NAME=sanitize
-	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-run CLI_NAME=sanitize-cli
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-run CLI_NAME=sanitize-cli CLI_LESS='faults allocations quantize_data edit'
 # Cases that no run had before: the day names them, and what fails says how it is had again.
 KERNEL_SEED ?= $(shell date +%Y%m%d)
 test-kernels:  ## every kernel against its reference, here and on emulated CPUs
@@ -403,17 +403,20 @@ test-docs:  ## what README and the rooms' pages tell a reader to type, and the m
 test-link:
 	@$(TALLY) link sh tests/link/link.sh
 
-test-package:  ## what other build systems take: each is made and used
+test-package:  ## what other build systems take: one file, CMake, a wheel; each is made and used
 	@$(sub) all networks-program answers-program
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) amalgamation sh tests/package/amalgamation.sh
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
+	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) wheel sh tests/package/wheel.sh
+test-release:  ## what a release has besides: other systems, manifests, Android, odd uses of CMake, sources, Debian packages
+	@$(sub) all networks-program answers-program
 	@CC='$(CC)' $(TALLY) targets sh tests/package/targets.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) bundle sh tests/package/bundle.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) aar sh tests/package/aar.sh
-	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake sh tests/package/cmake.sh
 	@MORSEL=$(BUILD)/morsel CC='$(CC)' JOBS=$(JOBS) $(TALLY) cmake_cases sh tests/package/cmake_cases.sh
 	@$(TALLY) sources sh tests/package/sources.sh
 	@CC='$(CC)' $(TALLY) deb sh tests/package/deb.sh
-	@MORSEL=$(BUILD)/morsel CC='$(CC)' $(TALLY) wheel sh tests/package/wheel.sh
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-run CLI_NAME=sanitize-cli
 
 # The recorded answers, on this machine, on 32 bits with the tiles of microcontrollers, and on emulated cores without and with newer
 # instructions.
