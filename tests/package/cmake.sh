@@ -39,17 +39,17 @@ if "${MAKE:-make}" -s CROSS= install PREFIX="$work/by-make" DESTDIR= >"$work/log
     mv "$work/by-make" "$work/moved" # it may be
     consumer "find_package, of make install" -DHOW=find -DCMAKE_PREFIX_PATH="$work/moved"
 else fail "make install"; fi
-for kind in static shared; do
+for kind in static shared; do # kernels of instruction sets are in the first alone, as they take long to compile
     shared=OFF
     [ $kind = static ] || shared=ON
-    if installed $kind -DBUILD_SHARED_LIBS=$shared; then
+    if installed $kind -DBUILD_SHARED_LIBS=$shared -DMORSEL_PLAIN_C=$shared; then
         consumer "find_package, $kind" -DHOW=find -DCMAKE_PREFIX_PATH="$work/$kind" -DMORSEL_EXECUTABLE="$source/$morsel"
         library=$(find "$work/$kind/lib" -name 'libmorsel.so' -o -name 'libmorsel.a')
         nm -D "$library" 2>/dev/null | awk '$2 == "T" && $3 !~ /^morsel_/ { print $3 }' >"$work/log"
         [ ! -s "$work/log" ] || fail "$kind: it exports what is not the header's"
     else fail "$kind"; fi
 done
-consumer "add_subdirectory" -DHOW=add -DSOURCE="$source"
+consumer "add_subdirectory" -DHOW=add -DSOURCE="$source" -DMORSEL_PLAIN_C=ON
 # few NAME OPTIONS...: the kinds of two networks and no others
 few() {
     consumer "$@" -DUSED=ONLY_USED -DOTHER="$source/tests/golden/cases/move_gather-qdq-u8s8pc/net.onnx"
