@@ -97,8 +97,8 @@ static void eight_binary(const struct morsel_binary_args *args, uint32_t begin, 
         a.at = morsel_walk_offset(&walk, args->a_stride);
         b.at = morsel_walk_offset(&walk, args->b_stride);
         if (n < 8) {
-            const uint32_t stop =
-                walk.begin == begin ? begin + n : end; /* of the first line perhaps a part; then all are short, or it ends */
+            /* The first run may be the end of a longer line. Any other short one is the last of all, or all lines are as short. */
+            const uint32_t stop = walk.begin == begin ? begin + n : end;
             morsel_binary_c(args, walk.begin, stop);
             if (stop == end) return;
             continue;

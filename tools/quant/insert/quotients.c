@@ -5,9 +5,8 @@
  * products that both come of run in float.
  */
 #include "tools/onnx/operator.h"
+#include "tools/optimize/pass.h"
 #include "tools/quant/insert/place.h"
-
-#include <string.h>
 
 enum { WAY_MOST = 8 }; /* nodes between a product and the quotient, or the next product */
 
@@ -17,7 +16,7 @@ static struct onnx_value *activation(const struct onnx_node *node, int i) {
 }
 
 static bool is(const struct onnx_node *node, const char *op) {
-    return node && !node->folded && !*node->domain && !strcmp(node->op, op);
+    return graph_is(node, op) && !node->folded;
 }
 
 static bool is_product(const struct onnx_node *node) {
