@@ -62,8 +62,8 @@ CFLAGS_ALL += $(CFLAGS)
 # All objects also go into shared ones, where only the header's functions are seen. Nothing unwinds through the library's: debuggers have
 # the tables of -g. CFLAGS may say otherwise.
 SHARED_FLAGS := $(if $(findstring -none-,$(TARGET)),,-fPIC) -fvisibility=hidden
-# gcc keeps a frame pointer on arm64 unless it is told.
-LIBRARY_FLAGS := $(SHARED_FLAGS) -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer
+# gcc keeps a frame pointer on arm64 unless it is told. Clang makes a call of bcmp from memcmp() == 0, which not every system has.
+LIBRARY_FLAGS := $(SHARED_FLAGS) -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer -fno-builtin-bcmp
 
 # ---- sources ---------------------------------------------------------------------------------------------------------
 

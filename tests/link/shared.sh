@@ -33,9 +33,8 @@ for compiler in "$first" clang; do
     [ "$(wc -l <"$folder/declared")" -gt 20 ] || report "header $compiler" "few functions found in core/morsel.h"
     nm -D --defined-only "$object" | awk '{ print $3 }' | sort >"$folder/exported"
     report "exports $compiler" "$(diff "$folder/declared" "$folder/exported")"
-    # bcmp is what clang makes of memcmp() == 0.
     report "imports $compiler" "$(nm -D --undefined-only "$object" | awk '$1 != "w" { sub(/@.*/, "", $2); print $2 }' |
-        grep -vx -e memcpy -e memmove -e memset -e memcmp -e bcmp -e __cxa_finalize)"
+        grep -vx -e memcpy -e memmove -e memset -e memcmp -e __cxa_finalize)"
     report "unwinding $compiler" "$(readelf -SW "$made/libmorsel.a" | grep -o '\.eh_frame[^ ]*' | sort | uniq -c)"
 done
 exit $status
