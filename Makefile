@@ -297,6 +297,8 @@ stages = for stage in $(1); do TALLY_GO_ON=1 $(MAKE) --no-print-directory test-$
 test: deps-test  ## everything that decides whether a change is right
 	@rm -rf $(RESULTS)
 	@$(sub) all unit-programs networks-program answers-program || true
+	@$(sub) CROSS=aarch64-linux-gnu- all kernels-program || true
+	@$(sub) REDUCED= CC=clang BUILD=build/clang all || true
 	@trap 'trap - INT TERM; kill 0' INT TERM; $(call stages,$(STAGES_BESIDE)) & \
 	$(call stages,$(STAGES)); wait; $(TALLY) --total
 
@@ -374,7 +376,7 @@ test-unit:
 	@$(sub) unit-run UNIT_NAME=unit
 test-sanitize:  ## the unit tests and the tool under ASan and UBSan; all scripts of the tool are of test-release
 	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' unit-run UNIT_NAME=sanitize
-	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-run CLI_NAME=sanitize-cli CLI_LESS='faults allocations quantize_data edit'
+	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-run CLI_NAME=sanitize-cli CLI_LESS='faults allocations quantize_data edit convert'
 # Cases that no run had before: the day names them, and what fails says how it is had again.
 KERNEL_SEED ?= $(shell date +%Y%m%d)
 test-kernels:  ## every kernel against its reference, here and on emulated CPUs
@@ -474,9 +476,9 @@ test-fuzz:
 	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-programs
 	@$(MAKE) --no-print-directory BUILD=build/sanitize OPT='$(SANITIZE)' fuzz-run FUZZ_LIMIT='--runs $(FUZZ_RUNS)'
 
-# Two of its checks are left to the compilers and sanitizers: it takes an address for a read, and loses track in loops. Of a file's #ifdefs
-# it reads four combinations: eight more take twice as long.
-CPPCHECK := cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 --max-configs=4 -I. -Icore \
+# Two of its checks are left to the compilers and sanitizers: it takes an address for a read, and loses track in loops. Of the #ifdefs of a
+# file in the library it reads four combinations: eight more take twice as long. The tool has hardly any.
+CPPCHECK := cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -I. -Icore \
 	--suppress=missingIncludeSystem --suppress=uninitvar --suppress=nullPointerRedundantCheck -j $(JOBS)
 .PHONY: style make-targets
 make-targets:  ## any target, any -j, from a clean folder: what does each need that it does not say?
@@ -486,7 +488,8 @@ style:  ## the sources' form alone: lengths of lines and files, licences, what i
 test-lint:
 	@$(TALLY) tally sh tests/tally_check.sh
 	@CC='$(CC)' $(TALLY) make-targets sh tests/make_targets.sh
-	@$(TALLY) cppcheck $(CPPCHECK) $(wildcard core/*.c kernels/*.c kernels/reference/*.c arm64/*.c x86/*.c) $(shell find tools -name '*.c')
+	@$(TALLY) cppcheck $(CPPCHECK) --max-configs=4 $(wildcard core/*.c kernels/*.c kernels/reference/*.c arm64/*.c x86/*.c)
+	@$(TALLY) cppcheck-tools $(CPPCHECK) --max-configs=1 $(shell find tools -name '*.c')
 	@$(TALLY) style sh tests/style.sh
 
 .PHONY: fuzz parity parity-quick onnx-vectors golden

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# link.sh [BLOB]: all link tests. Builds the library without a C library for every compiler there is (below BUILD, build/link unless
-# set), links tests/link/bare.c with it and nothing else, also for big pages, and runs that where it can run. With a blob (the shipped
-# network unless given) the program runs it, and all machines must print the same.
+# link.sh [BLOB]: all link tests. Links tests/link/bare.c with the library and nothing else, no C library either, also for big pages, and
+# runs that where it can run: with the library as each compiler makes it in the folders that other tests build in, and for i686 without a
+# hosted C's headers. With a blob (the shipped network unless given) the program runs it, and all machines must print the same.
 # Then the headers, the includes, programs that link few kinds of steps, and those that know only what is installed (tests/consumers).
 # Prints "ok NAME", "FAIL NAME" or "skip NAME: why"; exit status 1 after a failure.
 cd "$(dirname "$0")/../.." || exit 1
-build=${BUILD:-build/link}
+build=build/link
 blob=${1:-$(ls models/*/*.morsel 2>/dev/null | head -n 1)}
 flags="-std=c11 -O2 -Wall -Wextra -Werror -ffp-contract=off -ffreestanding -isystem tests/link/include -I."
 bare="-nostdlib -static -fno-pie -fno-stack-protector"
@@ -22,18 +22,15 @@ run() { # NAME RUNNER PROGRAM
     ok "run $1 $output"
 }
 
-toolchain() { # NAME COMPILER PREFIX RUNNER
-    name=$1; compiler=$2; prefix=$3; runner=$4; machine=
+toolchain() { # NAME COMPILER PREFIX RUNNER FOLDER MAKE'S VARIABLES...: the library is of FOLDER
+    name=$1 compiler=$2 prefix=$3 runner=$4 library=$5/libmorsel.a machine=
+    shift 5
     if ! command -v "$compiler" >/dev/null 2>&1; then echo "skip link $name: no $compiler"; return; fi
     case $name in i686*) machine="-msse2 -mfpmath=sse" ;; esac
     mkdir -p "$build/$name"
-    # shellcheck disable=SC2086
-    case $name in gcc) opt=-O2 ;; *) opt=-O1 ;; esac # sooner compiled; other tests have -O2 of these
-    if ! "${MAKE:-make}" -s lib OPT=$opt CROSS= CC="$compiler" AR="${prefix}ar" BUILD="$build/$name" CFLAGS="-ffreestanding -isystem tests/link/include" \
-        >"$build/$name/log" 2>&1; then
+    if ! "${MAKE:-make}" -s QUIET=1 lib CROSS= "$@" >"$build/$name/log" 2>&1; then
         fail "build $name"; tail -n 20 "$build/$name/log"; return
     fi
-    library=$build/$name/libmorsel.a
     sh tests/link/symbols.sh "$library" "$prefix" "$name" || status=1
     for page in default 16384 65536; do
         program=$build/$name/bare_$page
@@ -54,18 +51,14 @@ toolchain() { # NAME COMPILER PREFIX RUNNER
 }
 
 [ -n "$blob" ] || echo "skip run of a network: no models/*/*.morsel"
-native=$(uname -m)
-case $native in
-x86_64)
-    toolchain gcc gcc "" ""
-    toolchain clang clang "" ""
-    toolchain i686 i686-linux-gnu-gcc i686-linux-gnu- ""
-    toolchain aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu- "qemu-aarch64 -cpu cortex-a76"
-    ;;
-*)
-    toolchain cc cc "" ""
-    ;;
-esac
+toolchain cc "${CC:-cc}" "" "" build BUILD=build
+if [ "$(uname -m)" = x86_64 ]; then
+    toolchain clang clang "" "" build/clang REDUCED= CC=clang BUILD=build/clang
+    toolchain i686 i686-linux-gnu-gcc i686-linux-gnu- "" "$build/i686" OPT=-O1 CC=i686-linux-gnu-gcc AR=i686-linux-gnu-ar BUILD="$build/i686" \
+        CFLAGS="-ffreestanding -isystem tests/link/include"
+    toolchain aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu- "qemu-aarch64 -cpu cortex-a76" build/aarch64-linux-gnu CROSS=aarch64-linux-gnu- \
+        BUILD=build/aarch64-linux-gnu
+fi
 sh tests/link/headers.sh "${CC:-cc}" "${CXX:-c++}" || status=1
 sh tests/link/arrows.sh || status=1
 sh tests/link/shared.sh "${CC:-cc}" || status=1

@@ -184,6 +184,6 @@ other cortex-m7 arm-none-eabi- "" "-mcpu=cortex-m7 -mthumb --specs=nosys.specs -
 # A CPU that CFLAGS name, beside the instruction sets of files.
 if command -v aarch64-linux-gnu-gcc >/dev/null; then
     check "CFLAGS=-mcpu=cortex-a72" sh -c "'${MAKE:-make}' -s -j2 QUIET=1 OPT=-O1 WERROR=-Werror CROSS=aarch64-linux-gnu- CFLAGS=-mcpu=cortex-a72 \
-        BUILD=$work/cpu lib >$work/log 2>&1"
+        BUILD=$work/cpu $(ls arm64/*.c | sed "s,\(.*\)c\$,$work/cpu/\1o," | tr '\n' ' ') >$work/log 2>&1"
 fi
 exit $status

@@ -20,9 +20,9 @@ for compiler in "$first" clang; do
     mkdir -p "$folder"
     made=build
     set --
-    if [ "$compiler" != "$first" ]; then # link.sh makes these
-        made=build/link/$compiler
-        set -- OPT=-O1 CFLAGS="-ffreestanding -isystem tests/link/include"
+    if [ "$compiler" != "$first" ]; then # as for tests/determinism
+        made=build/$compiler
+        set -- REDUCED=
     fi
     if ! "${MAKE:-make}" -s CROSS= CC="$compiler" BUILD="$made" "$@" lib shared >"$folder/log" 2>&1; then
         report "shared $compiler" "$(tail -n 20 "$folder/log")"
