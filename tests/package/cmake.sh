@@ -49,7 +49,9 @@ for kind in static shared; do # kernels of instruction sets are in the first alo
         [ ! -s "$work/log" ] || fail "$kind: it exports what is not the header's"
     else fail "$kind"; fi
 done
+export OPT=-O0 # of the tool, which this one makes, too
 consumer "add_subdirectory" -DHOW=add -DSOURCE="$source" -DMORSEL_PLAIN_C=ON
+unset OPT
 # few NAME OPTIONS...: the kinds of two networks and no others
 few() {
     consumer "$@" -DUSED=ONLY_USED -DOTHER="$source/tests/golden/cases/move_gather-qdq-u8s8pc/net.onnx"
