@@ -6,8 +6,9 @@
 
 /* Bounds that no network comes near: they only keep a hostile file from taking the machine's memory and time. Of networks seen, none
  * computed more than half of LEAST_WORK and one element for each number that it holds. */
-enum { MOST_FOLDED_ONCE = 64 << 20, LEAST_WORK = 1 << 21, WORK_OF_A_NUMBER = 64, MOST_WORK = 1 << 28 };
-#define MOST_FOLDED_BYTES ((size_t)512 << 20)
+enum { MOST_FOLDED_ONCE = 64 << 20, LEAST_WORK = 1 << 21, WORK_OF_A_NUMBER = 64, MOST_WORK = 1 << 30 };
+enum { LEAST_BYTES = 512 << 20, BYTES_OF_A_NUMBER = 32 }; /* weights that are standardized: 20 bytes for each */
+#define MOST_BYTES ((size_t)3 << 30)
 
 bool onnx_spend(struct onnx_context *c, size_t elements) {
     struct onnx_memory *memory = c->graph->memory;
@@ -22,8 +23,8 @@ struct onnx_tensor *onnx_out_constant(struct onnx_context *c, int i) {
     int64_t count = value ? onnx_elements(&value->shape) : -1;
     if (!width || count < 0 || (uint64_t)count > MOST_FOLDED_ONCE / width) return NULL;
     size_t bytes = (size_t)count * width;
-    if (bytes > MOST_FOLDED_BYTES - memory->folded_bytes || !onnx_spend(c, (size_t)count)) return NULL;
-    memory->folded_bytes += bytes;
+    const size_t room = onnx_room(c->graph, LEAST_BYTES, BYTES_OF_A_NUMBER, MOST_BYTES);
+    if (!onnx_spend(c, (size_t)count) || !onnx_pays(&memory->folded_bytes, bytes, room)) return NULL;
     struct onnx_tensor *tensor = onnx_alloc(c->graph, sizeof *tensor);
     *tensor = (struct onnx_tensor){value->type, value->shape, (size_t)count, onnx_alloc(c->graph, bytes), 0, 0};
     value->constant = tensor;
