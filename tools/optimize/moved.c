@@ -17,12 +17,19 @@ static bool is_move(const struct onnx_node *node, const struct onnx_value *x) {
     return true;
 }
 
-/* Whether all who read it move it, up to sums and products that are no layers. */
+/* What it is in bytes is computed, too. */
+static bool is_quantize(const struct onnx_node *node, const struct onnx_value *x) {
+    return graph_is(node, "QuantizeLinear") && node->output_count == 1 && node->inputs[0] == x && onnx_input_constant(node, 1) &&
+           (!onnx_input(node, 2) || onnx_input_constant(node, 2));
+}
+
+/* Whether all who read it move it, up to sums and products that are no layers, or to what makes bytes of it. */
 static bool ends_in_pairs(struct onnx_graph *g, struct onnx_value *x, int depth, bool moved) {
     size_t at = 0;
     if (!depth || x->is_output) return false;
     for (const struct onnx_node *reader; (reader = edit_next_reader(g, x, &at));) {
-        if (is_move(reader, x) ? !ends_in_pairs(g, reader->outputs[0], depth - 1, true) : !moved || onnx_class_of(reader) != ONNX_PAIR)
+        if (is_move(reader, x) ? !ends_in_pairs(g, reader->outputs[0], depth - 1, true)
+                               : !moved || (onnx_class_of(reader) != ONNX_PAIR && !is_quantize(reader, x)))
             return false;
     }
     return true;
@@ -44,7 +51,8 @@ static bool change_table(struct onnx_graph *g, struct onnx_node *node) {
 static bool fold_move(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_context c = {g, node, ""};
     struct onnx_value *x = onnx_input(node, 0);
-    if (!x || !x->constant || x->type != ONNX_FLOAT || !is_move(node, x) || node->outputs[0]->is_output) return false;
+    if (!x || !x->constant || x->type != ONNX_FLOAT || (!is_move(node, x) && !is_quantize(node, x)) || node->outputs[0]->is_output)
+        return false;
     onnx_operator_of(node)->fold(&c);
     return node->folded = node->outputs[0]->constant != NULL;
 }
