@@ -202,12 +202,12 @@ enum morsel_step_kind {
     MORSEL_STEP_DYNAMIC_CONV = 18,      /* CONV, its second input f32 of FACTORS -> y f32: struct morsel_blob_conv */
     MORSEL_STEP_DYNAMIC_DEPTHWISE = 19, /* DEPTHWISE, the same way */
     MORSEL_STEP_DYNAMIC_FC = 20,        /* FC, the same way: struct morsel_blob_fc */
-    MORSEL_STEP_LOOKUP = 21,            /* x int32 -> y q8 or f32 [.. x .., width]: lines of a constant table: struct morsel_blob_lookup */
-    MORSEL_STEP_CAST = 22,              /* x int32 -> y f32, by element, rounded to nearest: struct morsel_blob_cast */
-    MORSEL_STEP_LAYER_NORM = 23,        /* x q8 or f32 seen as [lines, count], along count -> y q8 or f32: struct morsel_blob_layer_norm */
-    MORSEL_STEP_FLOAT_MATMUL = 24,      /* x f32, second input f32, a third one f32 or none -> y f32: struct morsel_blob_float_matmul */
-    MORSEL_STEP_RESIZE = 25,            /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW C], linearly: struct morsel_blob_resize */
-    MORSEL_STEP_GRID_SAMPLE = 26, /* x f32 [N H W C], second input f32 [N OH OW 2] -> y f32 [N OH OW C]: struct morsel_blob_grid_sample */
+    MORSEL_STEP_LOOKUP = 21,       /* x int32, f32 -> y q8, f32 [.. x .., width]: lines of a constant table: struct morsel_blob_lookup */
+    MORSEL_STEP_CAST = 22,         /* x int32 -> y f32, by element, rounded to nearest: struct morsel_blob_cast */
+    MORSEL_STEP_LAYER_NORM = 23,   /* x q8 or f32 seen as [lines, count], along count -> y q8 or f32: struct morsel_blob_layer_norm */
+    MORSEL_STEP_FLOAT_MATMUL = 24, /* x f32, second input f32, a third one f32 or none -> y f32: struct morsel_blob_float_matmul */
+    MORSEL_STEP_RESIZE = 25,       /* x q8 or f32 [N H W C] -> y q8 or f32 [N OH OW C], linearly: struct morsel_blob_resize */
+    MORSEL_STEP_GRID_SAMPLE = 26,  /* x f32 [N H W C], second input f32 [N OH OW 2] -> y f32 [N OH OW C]: struct morsel_blob_grid_sample */
     MORSEL_STEP_NON_MAX_SUPPRESSION =
         27,                       /* x f32 [B, n, 4], second input f32 [B, C, n] -> y int32: struct morsel_blob_non_max_suppression */
     MORSEL_STEP_VIEW_MATMUL = 28, /* x q8, second input q8, read where they lie -> y q8 or f32: struct morsel_blob_view_matmul */
@@ -476,7 +476,8 @@ struct morsel_blob_quantize {
 };
 
 /* Line i of y is line x[i] of the table; from the end where x[i] is negative (-1: the last line). Whatever lies outside is the nearest
- * line inside: the first or the last. */
+ * line inside: the first or the last. A float is rounded to the nearest even; a NaN is below all others. Floats choose from
+ * 2^22 lines at most. */
 struct morsel_blob_lookup {
     uint32_t rows, width; /* of the table, which is of y's type: q8 by y's scale and zero point */
     uint32_t table;

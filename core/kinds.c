@@ -96,8 +96,9 @@ KIND(morsel_kind_dynamic_depthwise, "dynamic_depthwise", 2, FOUND, FLOATS, 0, NU
      .run_rows = morsel_run_conv, .run_pictures = morsel_run_pictures);
 KIND(morsel_kind_dynamic_fc, "dynamic_fc", 2, FOUND, FLOATS, 0, NONE, FC_SUMS, sizeof(struct morsel_blob_fc), 0, NUMBERS,
      .kernels = morsel_kernels_fc, .work = morsel_work_fc, .check = morsel_check_fc, .prepare = morsel_prepare_fc, .run = morsel_run_fc);
-KIND(morsel_kind_lookup, "lookup", 1, INTEGERS, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_lookup), 0, .kernels = morsel_kernels_lookup,
-     .work = morsel_work_lookup, .check = morsel_check_lookup, .prepare = morsel_prepare_lookup, .run = morsel_run_lookup);
+KIND(morsel_kind_lookup, "lookup", 1, INTEGERS | FLOATS, BOTH, 0, NONE, 0, sizeof(struct morsel_blob_lookup), 0,
+     .kernels = morsel_kernels_lookup, .work = morsel_work_lookup, .check = morsel_check_lookup, .prepare = morsel_prepare_lookup,
+     .run = morsel_run_lookup);
 KIND(morsel_kind_cast, "cast", 1, INTEGERS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_cast), 0, .kernels = morsel_kernels_cast,
      .work = morsel_work_elements, .check = morsel_check_cast, .prepare = morsel_prepare_cast, .run = morsel_run_cast);
 KIND(morsel_kind_grid_sample, "grid_sample", 2, FLOATS, FLOATS, 0, NONE, 0, sizeof(struct morsel_blob_grid_sample), 0,

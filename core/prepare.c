@@ -430,10 +430,11 @@ void morsel_prepare_lookup(struct morsel_call *call, const struct morsel_prepara
     a->y = w->y_at;
     a->table = morsel_blob_at(w->model, p->table);
     a->rows = p->rows;
-    a->bytes = p->width * morsel_type_bytes(w->y->type);
-    a->sign_flip = morsel_is_byte(w->y) ? flip_of(w, w->y) ^ own_flip(w->y) : 0;
+    a->floats = w->x->type == MORSEL_FLOAT32 ? MORSEL_WHOLE_FLOATS : 0;
+    call->units = w->x->bytes / 4;
+    a->bytes = w->y->bytes / call->units;
+    a->sign_flip = flip_of(w, w->y) ^ own_flip(w->y);
     call->kernel.lookup = w->kernels->lookup;
-    call->units = morsel_elements(w->x);
 }
 
 void morsel_prepare_cast(struct morsel_call *call, const struct morsel_preparation *w) {

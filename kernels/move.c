@@ -37,15 +37,29 @@ void morsel_gather_c(const struct morsel_gather_args *a, uint32_t begin, uint32_
 
 /* 0 .. rows - 1, whatever it was. */
 static uint32_t line_of(int32_t index, uint32_t rows) {
-    uint32_t back = 0u - (uint32_t)index;
-    if (index < 0) return back < rows ? rows - back : 0;
+    if (index < 0) index += (int32_t)rows;
+    if (index < 0) index = 0;
     return (uint32_t)index < rows ? (uint32_t)index : rows - 1;
+}
+
+/* A float that is as many above 1.5 x 2^23, whose bits are `whole`, has bits that are as many above those, up to 2^22 either way. Further
+ * off they are further off, and least for a NaN. */
+static uint32_t nearest(uint32_t x, uint32_t whole) {
+    float sum, add;
+    memcpy(&sum, &x, sizeof sum);
+    memcpy(&add, &whole, sizeof add);
+    sum += add;
+    sum = sum > 0 ? sum : 0;
+    memcpy(&x, &sum, sizeof x);
+    return x - whole;
 }
 
 void morsel_lookup_c(const struct morsel_lookup_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; i++) {
         uint8_t *y = a->y + (size_t)i * a->bytes;
-        memcpy(y, a->table + (size_t)line_of(a->x[i], a->rows) * a->bytes, a->bytes);
+        uint32_t at = ((const uint32_t *)a->x)[i];
+        if (a->floats) at = nearest(at, a->floats);
+        memcpy(y, a->table + (size_t)line_of((int32_t)at, a->rows) * a->bytes, a->bytes);
         morsel_flip_line(y, a->bytes, a->sign_flip);
     }
 }

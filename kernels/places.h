@@ -6,13 +6,15 @@
 #include <stdint.h>
 
 /* Line i of y is line x[i] of the table, each byte ^ sign_flip; a unit is a line. -1 is the last line, and so on; beyond either end the
- * nearest line is taken. */
+ * nearest line is taken. Floats are rounded, and a NaN is the first line. Of floats, rows are up to 2^22. */
+#define MORSEL_WHOLE_FLOATS 0x4b400000u
 struct morsel_lookup_args {
-    const int32_t *x;
+    const void *x; /* int32, or floats */
     const uint8_t *table;
     uint8_t *y;
     uint32_t rows, bytes; /* of the table; of a line */
     uint32_t sign_flip;   /* 0 or 0x80; 0 for floats */
+    uint32_t floats;      /* MORSEL_WHOLE_FLOATS where x has floats, or 0 */
 };
 typedef void morsel_lookup_fn(const struct morsel_lookup_args *args, uint32_t begin, uint32_t end);
 

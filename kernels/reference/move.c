@@ -29,9 +29,18 @@ void morsel_gather_reference(const struct morsel_gather_args *a, uint32_t begin,
     }
 }
 
+/* To the nearest even. Far off is far off. */
+static int64_t nearest(float x) {
+    if (!(x > -4194304 && x < 4194304)) return x > 0 ? INT32_MAX : INT32_MIN;
+    const int64_t down = (int64_t)x - (x < (float)(int64_t)x);
+    const float off = x - (float)down;
+    return down + (off > 0.5f || (off == 0.5f && down % 2));
+}
+
 void morsel_lookup_reference(const struct morsel_lookup_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; i++) {
-        int64_t line = a->x[i] < 0 ? (int64_t)a->x[i] + a->rows : a->x[i];
+        int64_t line = a->floats ? nearest(((const float *)a->x)[i]) : ((const int32_t *)a->x)[i];
+        if (line < 0) line += a->rows;
         if (line < 0) line = 0;
         if (line >= a->rows) line = a->rows - 1;
         for (uint32_t k = 0; k < a->bytes; k++)

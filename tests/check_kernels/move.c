@@ -2,6 +2,7 @@
 /* Copies of rows, gathers by index tables, lines of tables, casts. */
 #include "check.h"
 
+#include <math.h>
 #include <string.h>
 
 static void make_copy(struct trial *t) {
@@ -102,6 +103,12 @@ static void make_lookup(struct trial *t) {
     int32_t *x = trial_room(t, lines * sizeof *x, 4);
     uint8_t *table = trial_room(t, (size_t)a->rows * a->bytes, 1);
     for (uint32_t i = 0; i < lines; i++) x[i] = t->bench ? (int32_t)chance_below(c, a->rows) : any_index(c, a->rows);
+    a->floats = !t->bench && chance_one_in(c, 2) ? MORSEL_WHOLE_FLOATS : 0;
+    for (uint32_t i = 0; i < lines && a->floats; i++) {
+        static const float ends[] = {4194303, 4194304, -4194304, 1e30f, -1e30f, INFINITY, -INFINITY, 2.5f, 3.5f, -0.5f, -1.5f, NAN};
+        const float off = chance_one_in(c, 4) ? (float)chance_below(c, 9) / 8 : 0, at = (float)x[i] + off;
+        memcpy(x + i, chance_one_in(c, 9) ? ends + chance_below(c, 12) : &at, sizeof at);
+    }
     chance_bytes(c, table, (size_t)a->rows * a->bytes);
     a->x = x;
     a->table = table;

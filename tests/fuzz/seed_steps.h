@@ -296,6 +296,7 @@ static uint32_t seed_indices(struct seed_blob *b) {
 
 static void seed_lookup(struct seed_blob *b) {
     uint32_t x = seed_indices(b), rows = seed_from(b, 1, 12), width = seed_from(b, 1, 9);
+    if (seed_chance(b, 3)) b->tensors[x].type = MORSEL_FLOAT32;
     uint32_t y = seed_tensor(b, seed_type(b, 1), 1, b->tensors[x].dims[2], b->tensors[x].dims[3], width);
     int floats = b->tensors[y].type == MORSEL_FLOAT32;
     struct morsel_blob_lookup p = {rows, width, floats ? seed_floats(b, rows * width, -9, 9) : seed_bytes(b, rows * width)};

@@ -256,7 +256,8 @@ bool lower_expand(struct lowering *l, struct onnx_node *node) {
 
 bool lower_gather(struct lowering *l, struct onnx_node *node) {
     const struct meaning *indices_of = onnx_input(node, 1) ? meaning_of(l, node->inputs[1]) : NULL;
-    if (indices_of && indices_of->buffer && indices_of->buffer->type == MORSEL_INT32) return lower_lookup(l, node);
+    if (indices_of && indices_of->buffer && (indices_of->buffer->type == MORSEL_INT32 || indices_of->buffer->type == MORSEL_FLOAT32))
+        return lower_lookup(l, node);
     struct meaning *m = activation(l, node, 0), made;
     const struct onnx_tensor *t = onnx_input_constant(node, 1);
     int64_t axis = onnx_attribute_int(node, "axis", 0);

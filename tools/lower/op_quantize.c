@@ -178,7 +178,9 @@ bool lower_cast(struct lowering *l, struct onnx_node *node) {
         node->outputs[0]->type == ONNX_FLOAT)
         return cast_bytes(l, node, m);
     if (m->buffer->type == MORSEL_INT32 && node->outputs[0]->type == ONNX_FLOAT) return cast_integers(l, node, m);
-    bool integers = m->buffer->type == MORSEL_INT32 && (node->outputs[0]->type == ONNX_INT32 || node->outputs[0]->type == ONNX_INT64);
+    bool integers =
+        (m->buffer->type == MORSEL_INT32 || (m->buffer->type == MORSEL_FLOAT32 && onnx_attribute_int(node, ONNX_EXACT_MARK, 0))) &&
+        (node->outputs[0]->type == ONNX_INT32 || node->outputs[0]->type == ONNX_INT64);
     if (node->inputs[0]->type != node->outputs[0]->type && !integers)
         return refuse(l, node, "only a Cast to the type that its input has already is supported, or of integers to float");
     meaning_set(l, node->outputs[0], *m);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lines by an index that the network computes: positions by running sums (MPNet, RoBERTa), sizes of boxes (LayoutLM), the place of the
- * last token (CLIP). Blobs look up integers that come in, and no floats. 0 and 1 times the lines give the same numbers.
+ * last token (CLIP). Blobs look up integers that come in, and whole numbers in floats, in tables that are constant. Of what the network
+ * computes, 0 and 1 times the lines give the same numbers.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 enum { FAR = 8, MANY = 1 << 12 }; /* steps back, each of which may be of two operands; nodes and numbers that are looked at, in all */
-enum { MOST_LINES = 1 << 12, MOST_PLACES = 1 << 22 };
+enum { MOST_LINES = 1 << 12, MOST_PLACES = 1 << 22, MOST_COUNTED = 1 << 22 };
 
 struct search {
     size_t left;
@@ -82,47 +83,6 @@ static bool range_of(const struct onnx_value *x, int depth, double range[2], str
     return true;
 }
 
-/* A table, and how its bytes become floats: by a DequantizeLinear in front of the Gather, or behind it. */
-struct table {
-    const struct onnx_tensor *numbers;
-    struct onnx_node *behind;
-    double scale, zero;
-};
-
-static bool read_scale(const struct onnx_node *dequantize, struct table *t) {
-    const struct onnx_tensor *zero = onnx_input_constant(dequantize, 2);
-    if (!graph_is(dequantize, "DequantizeLinear") || !graph_scalar(onnx_input(dequantize, 1), &t->scale)) return false;
-    if (onnx_input(dequantize, 2) && (!zero || zero->count != 1)) return false;
-    t->zero = zero ? onnx_number(zero, 0) : 0;
-    return true;
-}
-
-static bool read_table(struct onnx_graph *g, const struct onnx_node *node, struct table *t) {
-    const struct onnx_value *x = node->inputs[0];
-    size_t at = 0;
-    *t = (struct table){.numbers = x->constant, .scale = 1};
-    if (!t->numbers) {
-        t->numbers = graph_is(x->producer, "DequantizeLinear") ? onnx_input_constant(x->producer, 0) : NULL;
-        return t->numbers && (t->numbers->type == ONNX_INT8 || t->numbers->type == ONNX_UINT8) && read_scale(x->producer, t);
-    }
-    if (t->numbers->type == ONNX_FLOAT) return true;
-    if (t->numbers->type != ONNX_INT8 && t->numbers->type != ONNX_UINT8) return false;
-    t->behind = graph_alone(node->outputs[0]) ? edit_next_reader(g, node->outputs[0], &at) : NULL;
-    return t->behind && read_scale(t->behind, t);
-}
-
-/* Its first lines, in float. NULL: it has no such form. */
-static struct onnx_value *first_lines(struct onnx_graph *g, struct onnx_node *node, int64_t lines, const struct table *t) {
-    const struct onnx_shape shape = {2, {lines, node->inputs[0]->shape.dims[1]}};
-    if (!graph_takes_room(g, (size_t)onnx_elements(&shape))) return NULL;
-    double *numbers = graph_doubles(g, onnx_elements(&shape));
-    for (int64_t i = 0; i < onnx_elements(&shape); i++) {
-        numbers[i] = (double)(float)((onnx_number(t->numbers, (size_t)i) - t->zero) * t->scale);
-        if (!isfinite(numbers[i])) return NULL; /* 0 times it is no 0 */
-    }
-    return graph_floats(g, node, "lines", &shape, numbers);
-}
-
 static struct onnx_value *put(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
                               const struct onnx_shape *shape) {
     struct onnx_value *inputs[2] = {a, b}, *y = graph_put(g, node, op, inputs, b ? 2 : 1, shape);
@@ -138,10 +98,54 @@ static struct onnx_value *exact(struct onnx_graph *g, struct onnx_node *node, co
     return y;
 }
 
-static struct onnx_value *put_cast(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+static struct onnx_value *put_cast(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, enum onnx_type to) {
     struct onnx_value *y = put(g, node, "Cast", x, NULL, &x->shape);
-    edit_attribute_int(g, y->producer, "to", ONNX_FLOAT);
+    edit_attribute_int(g, y->producer, "to", to);
+    y->type = to;
     return y;
+}
+
+/* The index is said in floats, which become integers where it is read: the only Cast of floats that blobs have. */
+static void count_in_floats(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *whole, enum onnx_type type) {
+    struct onnx_value *at = put_cast(g, node, whole, type);
+    edit_attribute_int(g, at->producer, ONNX_EXACT_MARK, 1);
+    edit_set_input(g, node, 1, at);
+}
+
+/* Whether each is a whole number: of integers, of what rounds, and of sums and products of such. */
+static bool is_whole(const struct onnx_value *x, int depth, struct search *search) {
+    static const char *const sums[] = {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Neg", "Abs", "ReduceSum", "ReduceMax", "ReduceMin", NULL},
+                             *const rounds[] = {"Floor", "Ceil", "Round", "Sign", NULL};
+    const struct onnx_node *node = x->producer;
+    if (onnx_is_integer(x->type) || x->type == ONNX_BOOL) return true;
+    if (x->constant) {
+        if (x->constant->count > search->left) return false;
+        search->left -= x->constant->count;
+        for (size_t i = 0; i < x->constant->count; i++)
+            if (onnx_number(x->constant, i) != trunc(onnx_number(x->constant, i))) return false;
+        return true;
+    }
+    if (!depth || !search->left || !node || !onnx_is_checked(node) || !node->input_count) return false;
+    search->left--;
+    if (is_one_of(node, rounds)) return true;
+    const bool all = is_one_of(node, sums) || onnx_class_of(node) == ONNX_JOIN;
+    if (!all && !graph_is(node, "Cast") && onnx_class_of(node) != ONNX_MOVE) return false;
+    for (int i = 0; i < (all && strncmp(node->op, "Reduce", 6) ? node->input_count : 1); i++)
+        if (!node->inputs[i] || !is_whole(node->inputs[i], depth - 1, search)) return false;
+    return true;
+}
+
+/* A Cast of floats cuts towards 0. */
+static bool change_cut(struct onnx_graph *g, struct onnx_node *node) {
+    const struct onnx_node *cast = node->inputs[1]->producer;
+    struct onnx_value *x = graph_is(cast, "Cast") ? onnx_input(cast, 0) : NULL;
+    struct search search = {MANY};
+    if (!x || x->type != ONNX_FLOAT || onnx_attribute_int(cast, ONNX_EXACT_MARK, 0) || !onnx_is_checked(cast)) return false;
+    if (!is_whole(x, FAR, &search))
+        x = exact(g, node, "Mul", exact(g, node, "Floor", put(g, node, "Abs", x, NULL, &x->shape), NULL, &x->shape),
+                  put(g, node, "Sign", x, NULL, &x->shape), &x->shape);
+    count_in_floats(g, node, x, node->inputs[1]->type);
+    return true;
 }
 
 /* An index below 0 counts from the end. */
@@ -150,7 +154,8 @@ static struct onnx_value *from_start(struct onnx_graph *g, struct onnx_node *nod
     const struct onnx_shape scalar = {0};
     struct onnx_value *below = put(g, node, "Less", at, graph_floats(g, node, "zero", &scalar, &zero), &at->shape);
     below->type = ONNX_BOOL;
-    struct onnx_value *more = exact(g, node, "Mul", put_cast(g, node, below), graph_floats(g, node, "all", &scalar, &all), &at->shape);
+    struct onnx_value *more =
+        exact(g, node, "Mul", put_cast(g, node, below, ONNX_FLOAT), graph_floats(g, node, "all", &scalar, &all), &at->shape);
     return exact(g, node, "Add", at, more, &at->shape);
 }
 
@@ -165,31 +170,40 @@ static struct onnx_value *ones(struct onnx_graph *g, struct onnx_node *node, str
     at = exact(g, node, "Expand", at, graph_int64s(g, node, "all", all.dims, all.rank), &all);
     struct onnx_value *here = put(g, node, "Equal", at, graph_floats(g, node, "places", &line, numbers), &all);
     here->type = ONNX_BOOL;
-    return put_cast(g, node, here);
+    return put_cast(g, node, here, ONNX_FLOAT);
 }
 
-/* Times the lines: sums of one number and zeros. */
+/* Whether its lines are those of a constant, along its first axis, and not more than floats count. */
+static bool is_table(const struct onnx_value *x) {
+    const struct onnx_tensor *t = x->constant;
+    if (!t && graph_is(x->producer, "DequantizeLinear")) t = onnx_input_constant(x->producer, 0);
+    return t && (t->type == ONNX_FLOAT || t->type == ONNX_INT8 || t->type == ONNX_UINT8) && x->shape.rank > 0 && x->shape.dims[0] > 0 &&
+           x->shape.dims[0] <= MOST_COUNTED;
+}
+
+/* Of a table, lines by whole numbers in floats. Of others, 0 and 1 times the lines: sums of one number and zeros. */
 bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
-    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *y = node->outputs[0], *lines = x;
+    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1);
     struct search search = {MANY};
-    struct table table = {0};
     double range[2];
-    if (!graph_is(node, "Gather") || !x || x->shape.rank != 2 || !at || at->constant || !at->producer || !onnx_is_integer(at->type) ||
-        at->shape.rank < 0 || onnx_attribute_int(node, "axis", 0) || at->shape.rank + 2 > ONNX_MAX_RANK || x->shape.dims[0] < 1)
+    if (!graph_is(node, "Gather") || !x || !at || at->constant || !at->producer || !onnx_is_integer(at->type) || at->shape.rank < 0 ||
+        onnx_attribute_int(node, "axis", 0))
         return false;
-    if (index_kind(at, FAR, &search) != COMPUTED || (!read_table(g, node, &table) && (x->constant || x->type != ONNX_FLOAT))) return false;
+    if (is_table(x) && change_cut(g, node)) return true;
+    if (index_kind(at, FAR, &search) != COMPUTED) return false;
+    if (is_table(x)) {
+        count_in_floats(g, node, put_cast(g, node, at, ONNX_FLOAT), at->type);
+        return true;
+    }
+    if (x->constant || x->type != ONNX_FLOAT || x->shape.rank != 2 || at->shape.rank + 2 > ONNX_MAX_RANK) return false;
+    const int64_t count = x->shape.dims[0];
+    if (count < 1 || count > MOST_LINES || onnx_elements(&at->shape) > MOST_PLACES / count) return false;
     search.left = MANY;
-    const bool known = range_of(at, FAR, range, &search) && range[0] >= 0 && range[1] < (double)x->shape.dims[0];
-    const int64_t count = known && table.numbers ? (int64_t)range[1] + 1 : x->shape.dims[0];
-    if (count > MOST_LINES || onnx_elements(&at->shape) > MOST_PLACES / count) return false;
-    if (table.numbers && !(lines = first_lines(g, node, count, &table))) return false;
-    struct onnx_value *place = put_cast(g, node, at);
-    if (!known) place = from_start(g, node, place, count);
-    struct onnx_value *inputs[2] = {ones(g, node, place, count), lines};
+    struct onnx_value *place = put_cast(g, node, at, ONNX_FLOAT);
+    if (!range_of(at, FAR, range, &search) || range[0] < 0 || range[1] >= (double)count) place = from_start(g, node, place, count);
+    struct onnx_value *inputs[2] = {ones(g, node, place, count), x};
     edit_become(g, node, "MatMul", "", inputs, 2);
     edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
-    y->type = ONNX_FLOAT;
-    if (table.behind) graph_bypass(g, table.behind, y);
     return true;
 }
 

@@ -174,7 +174,7 @@ static int types_fit(uint32_t kind, uint32_t x, uint32_t second, uint32_t y) {
     case MORSEL_STEP_DYNAMIC_CONV:
     case MORSEL_STEP_DYNAMIC_DEPTHWISE:
     case MORSEL_STEP_DYNAMIC_FC: return x == MORSEL_UINT8 && second == MORSEL_FLOAT32 && y == MORSEL_FLOAT32;
-    case MORSEL_STEP_LOOKUP: return x == MORSEL_INT32 && y_ok;
+    case MORSEL_STEP_LOOKUP: return (x == MORSEL_INT32 || x == MORSEL_FLOAT32) && y_ok;
     case MORSEL_STEP_CAST: return x == MORSEL_INT32 && y == MORSEL_FLOAT32;
     default: return x_ok && y_ok;
     }

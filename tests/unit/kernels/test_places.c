@@ -127,8 +127,29 @@ static void what_has_no_area_overlaps_nothing(void **state) {
     free(y);
 }
 
+/* Lines of a table: the nearest even, from either end, and the first of all for a NaN. */
+static void lines_are_counted_in_floats(void **state) {
+    (void)state;
+    enum { ROWS = 5, COUNT = 16 };
+    static const float x[COUNT] = {0, 4, 5, -1, -5, -6, 1.5f, 2.5f, -0.5f, -1.5f, 1e9f, -1e9f, INFINITY, -INFINITY, NAN, -NAN};
+    static const uint8_t table[ROWS] = {10, 11, 12, 13, 14},
+                         wanted[COUNT] = {10, 14, 14, 14, 10, 10, 12, 12, 10, 13, 14, 10, 14, 10, 10, 10};
+    struct builder b;
+    uint32_t bytes, count = COUNT;
+    builder_start(&b);
+    struct morsel_blob_lookup p = {ROWS, 1, builder_data(&b, table, ROWS)};
+    uint32_t in = builder_tensor(&b, MORSEL_FLOAT32, 1, &count, 1, 0), out = builder_tensor(&b, MORSEL_UINT8, 1, &count, 1, 0);
+    builder_step(&b, MORSEL_STEP_LOOKUP, &in, 1, out, &p, sizeof p, 0);
+    builder_input(&b, in, "places");
+    builder_output(&b, out, "y");
+    uint8_t *blob = builder_finish(&b, &bytes), *y = builder_run(blob, bytes, x, NULL);
+    assert_memory_equal(y, wanted, sizeof wanted);
+    free(y);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_counted_in_floats),
         cmocka_unit_test(pixels_lie_side_by_side),
         cmocka_unit_test(any_number_is_a_place),
         cmocka_unit_test(the_best_of_those_that_overlap_is_left),

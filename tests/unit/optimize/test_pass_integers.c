@@ -78,16 +78,44 @@ static void numbers_stay_what_they_are(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check_numbers(17, "4,6", texts[i], 4, 0.5f);
 }
 
-/* Lines by a computed index, also from the end: of a table, of bytes behind a DequantizeLinear, and of what is computed itself. */
-static void lines_by_what_is_computed_are_products(void **state) {
+static bool counts_in_floats(const struct onnx_node *gather) {
+    const struct onnx_node *cast = gather->inputs[1]->producer;
+    return gather->inputs[1]->constant || (graph_is(cast, "Cast") && cast->inputs[0]->type == ONNX_FLOAT);
+}
+
+/* Of constants, also in bytes behind a DequantizeLinear, by whole numbers in floats, also from the end. A Cast of floats cuts towards 0. */
+static void lines_of_tables_are_counted_in_floats(void **state) {
     (void)state;
     static const char *const texts[] = {
         "ArgMax x > i axis:1 keepdims:0; Gather %6x3 i > y",
         "ArgMax x > i axis:0 keepdims:0; Sub i $2 > j; Gather %4x3 j > y",
+        "QuantizeLinear %4x3 #0.01 > q; DequantizeLinear q #0.01 > t; ArgMax x > i axis:0 keepdims:0; Gather t i > y",
+        "Mul x #2.6 > a; Clip a #-1.9 #1.9 > b; Cast b > i to:7; Gather %4x3 i > y",
+        "Clip x #0 #2 > a; Floor a > b; Add b #1 > c; Cast c > i to:6; Gather %4x3 i > y",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct onnx_graph *g = network(17, "4,6", texts[i]);
+        int gathers = 0, cuts = 0;
+        graph_optimize(g, NULL);
+        for (size_t n = 0; n < g->node_count; n++) {
+            cuts += graph_is(g->nodes[n], "Floor");
+            gathers += graph_is(g->nodes[n], "Gather");
+            assert_true(!graph_is(g->nodes[n], "Gather") || counts_in_floats(g->nodes[n]));
+        }
+        assert_int_equal(gathers, 1);
+        assert_int_equal(cuts, i >= 3);
+        onnx_free(g);
+        check_numbers(17, "4,6", texts[i], 4, 0.3f);
+    }
+}
+
+/* Lines of what the network computes by a computed index. */
+static void lines_of_what_is_computed_are_products(void **state) {
+    (void)state;
+    static const char *const texts[] = {
         "ArgMax x > i axis:0 keepdims:0; Gather x i > y",
         "Greater x #0 > b; Cast b > c to:6; ArgMax c > i axis:0 keepdims:0; Gather x i > y",
         "ArgMax x > i axis:0; Transpose i > t; Sub t t > z; Concat z t > n axis:1; Unsqueeze x $0 > u; GatherND u n > y",
-        "QuantizeLinear %4x3 #0.01 > q; DequantizeLinear q #0.01 > t; ArgMax x > i axis:0 keepdims:0; Gather t i > y",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct onnx_graph *g = network(17, "4,6", texts[i]);
@@ -165,7 +193,8 @@ int main(void) {
         cmocka_unit_test(each_integer_becomes_one_float),
         cmocka_unit_test(indices_stay_integers),
         cmocka_unit_test(numbers_stay_what_they_are),
-        cmocka_unit_test(lines_by_what_is_computed_are_products),
+        cmocka_unit_test(lines_of_tables_are_counted_in_floats),
+        cmocka_unit_test(lines_of_what_is_computed_are_products),
         cmocka_unit_test(conditions_come_in_as_numbers),
         cmocka_unit_test(ways_back_are_few),
     };
