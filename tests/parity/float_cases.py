@@ -190,6 +190,15 @@ def reductions():
         for axis in (0, 1, -1):
             for keep in (0, 1):
                 yield Case(f"{axis} {keep}", op, np.round(uniform(op, 3, 4, 5)), axis=axis, keepdims=keep, select_last_index=keep)
+    for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        for direction in ("forward", "reverse", "bidirectional"):
+            ways = 2 if direction == "bidirectional" else 1
+            w, r = (Constant(uniform(name, ways, gates * 4, width)) for name, width in (("w", 3), ("r", 4)))
+            bias, state = Constant(uniform("bias", ways, 8 * gates)), uniform("state", ways, 2, 4)
+            yield Case(direction, op, uniform("x", 5, 2, 3), w, r, outputs=2, direction=direction, hidden_size=4)
+            after = dict(linear_before_reset=1) if op == "GRU" else {}
+            yield Case(f"{direction} from a state", op, uniform("x", 1, 2, 3), w, r, bias, None, state, outputs=2, direction=direction,
+                       hidden_size=4, **after)
     for op in ("Softmax", "LogSoftmax"):
         for axis in (0, 1, 2, -1):
             yield Case(f"{axis}", op, uniform(op, 3, 4, 5, low=-9, high=9), axis=axis)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLOAT = 1, INT, STRING, TENSOR, FLOATS = 6, INTS };
+enum { FLOAT = 1, INT, STRING, TENSOR, FLOATS = 6, INTS, STRINGS };
 
 struct known {
     const char *name;
@@ -17,6 +17,7 @@ static const struct known known[] = {
     {"activation_alpha", FLOAT},
     {"activation_beta", FLOAT},
     {"activation_params", FLOATS},
+    {"activations", STRINGS},
     {"align_corners", INT},
     {"allowzero", INT},
     {"alpha", FLOAT},
@@ -33,10 +34,12 @@ static const struct known known[] = {
     {"ceil_mode", INT},
     {"center_point_box", INT},
     {"channels_last", INT},
+    {"clip", FLOAT},
     {"coordinate_transformation_mode", STRING},
     {"count_include_pad", INT},
     {"cubic_coeff_a", FLOAT},
     {"dilations", INTS},
+    {"direction", STRING},
     {"do_rotary", INT},
     {"end", INT},
     {"ends", INTS},
@@ -48,6 +51,8 @@ static const struct known known[] = {
     {"fmod", INT},
     {"gamma", FLOAT},
     {"group", INT},
+    {"hidden_size", INT},
+    {"input_forget", INT},
     {"is_causal", INT},
     {"k", INT},
     {"keep_aspect_ratio_policy", STRING},
@@ -56,6 +61,8 @@ static const struct known known[] = {
     {"kv_num_heads", INT},
     {"lambd", FLOAT},
     {"largest", INT},
+    {"layout", INT},
+    {"linear_before_reset", INT},
     {"mask_filter_value", FLOAT},
     {"max", FLOAT},
     {"min", FLOAT},

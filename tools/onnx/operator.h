@@ -164,6 +164,8 @@ onnx_fold_fn onnx_fold_matmul, onnx_fold_gemm, onnx_fold_batch_norm, onnx_fold_s
 onnx_infer_fn onnx_infer_same, onnx_infer_numbers, onnx_infer_power, onnx_infer_not, onnx_infer_logic, onnx_infer_where,
     onnx_infer_arithmetic, onnx_infer_qlinear_binary, onnx_infer_qlinear_where;
 onnx_infer_fn onnx_infer_fused_matmul, onnx_infer_fused_conv, onnx_infer_bias_gelu, onnx_infer_skip_layer_norm, onnx_infer_embed_layer_norm;
+onnx_infer_fn onnx_infer_recurrent;
+int onnx_recurrent_gates(const struct onnx_node *node); /* of LSTM, GRU or RNN */
 onnx_infer_fn onnx_infer_attention, onnx_infer_qattention, onnx_infer_multi_head_attention, onnx_infer_standard_attention;
 /* A matrix product of inputs that have these shapes. */
 bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right);

@@ -11,7 +11,6 @@
 enum { ANY = INT_MAX };
 #define MICROSOFT "com.microsoft"
 #define TAKES " in this form; morsel takes "
-#define UNROLLED "; morsel takes recurrent layers unrolled: a loop over cells in the model, as over LSTMCell, exports so"
 #define NO_FLOW "; morsel takes no control flow: export with fixed shapes and the branch that runs"
 
 static const struct onnx_list_input axes_from_13[] = {{"axes", 1, 13}, {0}}, axes_from_18[] = {{"axes", 1, 18}, {0}},
@@ -23,6 +22,8 @@ static const struct onnx_list_input axes_from_13[] = {{"axes", 1, 13}, {0}}, axe
 static const char masked[] =
     TAKES "a mask of integers [batch, keys] or [batch, queries, keys], as many keys as queries where it is unidirectional, "
           "no past, no further output that is read",
+                  cells[] =
+                      TAKES "constant weights, sequences that are all as long, up to 512 cells, Sigmoid and Tanh, no peepholes, no clip",
                   unread[] = TAKES "no mean and no deviation that is read",
                   ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
 
@@ -183,6 +184,9 @@ static const struct onnx_operator operators[] = {
     {MICROSOFT, "FusedMatMul", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_fused_matmul, .taken = TAKES "no transBatchA, no transBatchB"},
     {MICROSOFT, "BiasGelu", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_bias_gelu},
     {MICROSOFT, "FastGelu", 1, ANY, 1, 2, 1, 0, .infer = onnx_infer_bias_gelu, .class = ONNX_FUNCTION, .function = &onnx_fast_gelu},
+    {"", "LSTM", 1, ANY, 3, 8, 3, 0, .infer = onnx_infer_recurrent, .taken = cells},
+    {"", "GRU", 1, ANY, 3, 6, 2, 0, .infer = onnx_infer_recurrent, .taken = cells},
+    {"", "RNN", 1, ANY, 3, 6, 2, 0, .infer = onnx_infer_recurrent, .taken = cells},
     {MICROSOFT, "SkipLayerNormalization", 1, ANY, 3, 5, 4, 0, .infer = onnx_infer_skip_layer_norm, .taken = unread},
     {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 1, 9, 3, 2, .infer = onnx_infer_embed_layer_norm,
      .taken = TAKES "a constant table of positions, and a second output that Attention alone reads"},
@@ -301,7 +305,9 @@ const struct onnx_operator *onnx_operator_of(const struct onnx_node *node) {
 static const struct {
     const char *op, *advice;
 } exported_otherwise[] = {
-    {"LSTM", UNROLLED}, {"GRU", UNROLLED}, {"RNN", UNROLLED}, {"Loop", NO_FLOW}, {"If", NO_FLOW}, {"Scan", NO_FLOW},
+    {"Loop", NO_FLOW},
+    {"If", NO_FLOW},
+    {"Scan", NO_FLOW},
 };
 
 const char *onnx_advice(const struct onnx_node *node) {

@@ -23,6 +23,9 @@ void say_output(struct onnx_graph *g, const struct onnx_node *node, int i, struc
 void say_first_output_alone(struct onnx_node *node);
 bool say_is_read(const struct onnx_node *node, int output);
 
+/* LSTM, GRU and RNN. False: in a form that nobody knows. */
+bool change_recurrent(struct onnx_graph *g, struct onnx_node *node);
+
 /* com.microsoft's Attention, QAttention and MultiHeadAttention, and ai.onnx's Attention. False: in a form that nobody knows. */
 bool change_fused_attention(struct onnx_graph *g, struct onnx_node *node);
 

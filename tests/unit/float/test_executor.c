@@ -270,11 +270,11 @@ static void every_node_at_fault_is_named(void **state) {
 }
 
 /* What to do is said of what exporters write otherwise; its readers, of which nothing is known, are not at fault. */
-static void recurrent_layers_are_to_be_unrolled(void **state) {
+static void loops_are_to_be_unrolled(void **state) {
     (void)state;
     struct bytes graph_bytes = {0};
     add_value(&graph_bytes, 11, "x", 1, "1,2,4");
-    add_node(&graph_bytes, "recurrent", "GRU", "x", "h", "");
+    add_node(&graph_bytes, "loop", "Scan", "x", "h", "");
     add_node(&graph_bytes, "shape", "Shape", "h", "s", "");
     add_node(&graph_bytes, "reshape", "Reshape", "h s", "r", "");
     add_value(&graph_bytes, 12, "r", 1, NULL);
@@ -283,8 +283,8 @@ static void recurrent_layers_are_to_be_unrolled(void **state) {
     struct onnx_report report = {0};
     assert_false(executor_check(graph, &report));
     assert_int_equal(report.refusal_count, 1);
-    assert_string_equal(report.refusals[0].node, "recurrent");
-    assert_non_null(strstr(report.refusals[0].why, "unrolled"));
+    assert_string_equal(report.refusals[0].node, "loop");
+    assert_non_null(strstr(report.refusals[0].why, "no control flow"));
     onnx_report_free(&report);
     onnx_free(graph);
 }
@@ -379,7 +379,7 @@ int main(void) {
         cmocka_unit_test(what_is_constant_is_computed_once),
         cmocka_unit_test(a_chain_takes_the_memory_of_one_value),
         cmocka_unit_test(every_node_at_fault_is_named),
-        cmocka_unit_test(recurrent_layers_are_to_be_unrolled),
+        cmocka_unit_test(loops_are_to_be_unrolled),
         cmocka_unit_test(what_is_empty_is_not_walked),
         cmocka_unit_test(positions_out_of_range_are_refused),
         cmocka_unit_test(weights_of_all_nodes_have_room),

@@ -55,6 +55,21 @@ static const struct {
      "Add x x > t; Mul t t > s; ReduceMean s $2 > m; Add m #0.01 > e; Sqrt e > r; Div t r > d; Mul d %8 > n; Mul n t > y"},
     {"SimplifiedLayerNormalization x %8 > y epsilon~0.01",
      "Mul x x > s; ReduceMean s $2 > m; Add m #0.01 > e; Sqrt e > r; Div x r > d; Mul d %8 > y"},
+    /* two cells; a state that is given */
+    {"Reshape x $5,1,8 > r; Slice r $0 $2 $0 > t; RNN t %1x3x8 %1x3x3 %1x6 > y",
+     "Reshape x $5,8 > r; Transpose %3x8 > w; Transpose %3x3 > v; MatMul r w > a; Slice %6 $0 $3 > b; Slice %6 $3 $6 > c; Add a b > d; "
+     "Add d c > e; Slice e $0 $1 $0 > f; Tanh f > h; MatMul h v > i; Slice e $1 $2 $0 > j; Add i j > k; Tanh k > l; Concat h l > m axis:0; "
+     "Reshape m $2,1,1,3 > y"},
+    {"LSTM x %1x12x8 %1x12x3 %1x24 - %1x5x3 %1x5x3 > - y",
+     "Transpose %12x8 > w; MatMul x w > a; Transpose %12x3 > v; MatMul %1x5x3 v > b; Add a b > c; Slice %24 $0 $12 > d; Slice %24 $12 $24 "
+     "> e; "
+     "Add c d > f; Add f e > g; Slice g $0 $3 $2 > i; Slice g $3 $6 $2 > o; Slice g $6 $9 $2 > k; Slice g $9 $12 $2 > n; Sigmoid i > i1; "
+     "Sigmoid o > o1; Sigmoid k > k1; Tanh n > n1; Mul i1 n1 > m; Mul k1 %1x5x3 > l; Add m l > c1; Tanh c1 > t; Mul o1 t > y"},
+    {"GRU x %1x9x8 %1x9x3 %1x18 - %1x5x3 > - y linear_before_reset:1",
+     "Transpose %9x8 > w; MatMul x w > a; Transpose %9x3 > v; MatMul %1x5x3 v > b; Slice %18 $0 $9 > d; Slice %18 $9 $18 > e; Add a d > p; "
+     "Add b e > q; Slice p $0 $3 $2 > p0; Slice p $3 $6 $2 > p1; Slice p $6 $9 $2 > p2; Slice q $0 $3 $2 > q0; Slice q $3 $6 $2 > q1; "
+     "Slice q $6 $9 $2 > q2; Add p0 q0 > z0; Sigmoid z0 > z; Add p1 q1 > r0; Sigmoid r0 > r; Mul r q2 > m; Add p2 m > n0; Tanh n0 > n; "
+     "Sub %1x5x3 n > s; Mul z s > u; Add n u > y"},
     {"Reshape x $5,8 > r; ms.FusedGemm r %8x3 %3 > y alpha~0.5 activation@Tanh",
      "Reshape x $5,8 > r; Gemm r %8x3 %3 > g alpha~0.5; Tanh g > y"},
     {"ms.FusedConv x %5x5x3 %5 x > y activation@LeakyRelu pads=1,1",
@@ -100,6 +115,8 @@ static void other_forms_stay(void **state) {
         /* how many tokens there are, read by another than Attention */
         {17, "2,3", "Cast x > i to:6; ms.EmbedLayerNormalization i - %9x4 %3x4 - %4 %4 i > e n; Cast n > y to:1",
          "Cast ms.EmbedLayerNormalization Cast"},
+        {17, "1,5,8", "RNN x %1x3x8 %1x3x3 > - y clip~1", "RNN"},
+        {17, "1,5,8", "Mul x #2 > z; Slice z $0 $3 $1 > w; RNN x w %1x3x3 > - y", "Mul Slice RNN"},
         /* in no table, with fewer inputs than those that are */
         {17, "1,5,8", "ms.Unknown x > y", "ms.Unknown"},
         {17, "1,5,8", "ms.Unknown - x > y", "ms.Unknown"},
