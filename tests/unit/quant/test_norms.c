@@ -98,6 +98,10 @@ static const struct form norms[] = {
      {"Transpose: x > t perm=0,2,1", "MatMul: t x > k", "MatMul: x k > p", "Slice: p from middle last > a", "Slice: p middle end last > b",
       "Add: b least > e", "Div: a e > u", "Concat: u u > n axis:2"},
      2},
+    {"magnitudes of a spectrum",
+     {"Slice: x from middle last > a", "Slice: x middle end last > b", "Mul: a a > p", "Mul: b b > q", "Add: p q > v", "Add: v least > e",
+      "Sqrt: e > r", "Concat: r r > n axis:2"},
+     2},
     {"where the norm is read elsewhere", {"ReduceL2: x last > l", "Clip: l least > c", "Div: x c > f", "Tanh: l > g", "Mul: f g > n"}, 3},
 };
 
@@ -107,6 +111,10 @@ static const struct form others[] = {
     {"deviation", {CENTRE, SPREAD("d"), "Sqrt: e > r", "Mul: x r > n"}, 7},
     {"log of a sum of exponentials", {"Exp: x > e", SUM("e", "s"), "Log: s > l", "Sub: x l > n"}, 5},
     {"shares", {"Exp: x > e", SUM("e", "s"), "Div: e s > n"}, 5},
+    {"the root of another sum",
+     {"Slice: x from middle last > a", "Slice: x middle end last > b", "Mul: a b > p", "Mul: b b > q", "Add: p q > v", "Sqrt: v > r",
+      "Concat: r r > n axis:2"},
+     8},
     {"a function of each number", {"Mul: x x > q", "Add: q one > a", "Sqrt: a > r", "Div: x r > n"}, 4},
 };
 

@@ -24,6 +24,8 @@ void place_residuals(struct scheme *scheme);
 
 /* One step of place(): quotients of two parts of a product stay float (quotients.c). */
 void place_quotients(struct scheme *scheme);
+/* And roots of sums of squares (magnitudes.c). */
+void place_magnitudes(struct scheme *scheme);
 
 /* One step of place(): sums with attention masks and the Softmax behind them stay float (masks.c). */
 void place_masks(struct scheme *scheme);
