@@ -54,7 +54,8 @@ static int detections_fit(const struct morsel_check *c, const struct morsel_blob
     if (!shape_fits(c, rule, rule->output, apart ? 4 : (uint64_t)morsel_answer_front(rule) + scores, &shape)) return 0;
     if (apart && !shape_fits(c, rule, rule->scores, scores, &shape)) return 0;
     if (!rule->anchors) return 1;
-    return rule->head == MORSEL_HEAD_SSD && rule->anchors == shape.candidates && rule->anchors <= (words - (uint32_t)sizeof *rule / 4) / 4;
+    int moved = rule->head == MORSEL_HEAD_SSD || rule->head == MORSEL_HEAD_YOLOV5;
+    return moved && rule->anchors == shape.candidates && rule->anchors <= (words - (uint32_t)sizeof *rule / 4) / 4;
 }
 
 /* Whether an output has maps of so many channels; and where channels are last in memory, those are the dimension behind the images. */

@@ -48,7 +48,7 @@ struct morsel_blob_text {
 
 /* How outputs hold what is told of them. Of a detector it is a line of numbers for each candidate, in one output or in two. */
 enum morsel_head {
-    MORSEL_HEAD_YOLOV5 = 1,     /* centre x, centre y, width, height, whether there is anything, scores */
+    MORSEL_HEAD_YOLOV5 = 1,     /* centre x, centre y, width, height, whether there is anything, scores; anchors as of SSD */
     MORSEL_HEAD_YOLOV8 = 2,     /* centre x, centre y, width, height, scores */
     MORSEL_HEAD_YOLOV10 = 3,    /* x0, y0, x1, y1, score, class */
     MORSEL_HEAD_SSD = 4,        /* x0, y0, x1, y1, scores; with anchors how the centre moves, and the logarithm of how the sides grow */
@@ -98,7 +98,7 @@ struct morsel_blob_answer {
     uint32_t output;  /* index into outputs; of detections the one with the boxes */
     uint32_t scores;  /* index of the output with the scores: the same, or another one that has them alone. YOLOV8 and SSD */
     uint32_t classes; /* how many scores; YOLOV10, INDICES: classes are below. SEGMENTATION: 1..MORSEL_NO_CLASS; POINTS: how many */
-    uint32_t anchors; /* 0, or SSD: one for each candidate */
+    uint32_t anchors; /* 0, or SSD and YOLOV5: one for each candidate */
     uint32_t most;    /* how many are told at most: 1..MORSEL_ANSWER_MOST */
     float threshold;  /* those whose p is less are not told. Of classes and points 0 tells all. Of one score a pixel class 1 begins at it */
     float iou;        /* of two of a class that share more of their union than this the better one is told; 1: both are */

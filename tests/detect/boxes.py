@@ -31,6 +31,15 @@ def ssdlite_anchors(side=320):
     return np.array(rows, np.float32)
 
 
+def cells(side, finest=8, largest=32):
+    """Of a YOLOX: the corner of each cell, and its side."""
+    rows = []
+    while finest <= largest:
+        rows += [(x, y, finest, finest) for y in range(0, side // finest * finest, finest) for x in range(0, side // finest * finest, finest)]
+        finest *= 2
+    return np.array(rows, np.float32)
+
+
 NETS = {
     "spots": ("models/spots/network.onnx", None, {"kind": "detections", "head": "ssd", "coordinates": "pixels", "background": False,
                                                   "threshold": 0.5, "iou": 0.3}, lambda: np.load("models/spots/anchors.npy")),
@@ -46,7 +55,11 @@ NETS = {
 def candidates(rule, anchors, outputs):
     """[N, 4] corners and [N, classes] probabilities, of one output or of two."""
     outputs = [np.squeeze(o, 0).astype(np.float64) for o in outputs]
-    if rule["head"] == "yolov8":
+    if rule["head"] == "yolox":
+        lines = outputs[0]
+        centre, size = anchors[:, :2] + lines[:, :2] * anchors[:, 2:], anchors[:, 2:] * np.exp(lines[:, 2:4])
+        scores = lines[:, 4:5] * lines[:, 5:]
+    elif rule["head"] == "yolov8":
         lines = outputs[0].T
         centre, size, scores = lines[:, :2], lines[:, 2:4], lines[:, 4:]
     else:

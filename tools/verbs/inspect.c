@@ -51,9 +51,10 @@ const char *inspect_answer_name(uint32_t kind) {
     return kind < MORSEL_ANSWER_COUNT ? names[kind] : "?";
 }
 
-const char *inspect_head_name(uint32_t head) {
+const char *inspect_head_name(const struct morsel_blob_answer *rule) {
     static const char *const names[] = {"?", "yolov5", "yolov8", "yolov10", "ssd", "scores", "indices", "heatmaps", "coordinates"};
-    return head < sizeof names / sizeof *names ? names[head] : "?";
+    if (rule->head == MORSEL_HEAD_YOLOV5 && rule->anchors) return "yolox"; /* anchors are its cells */
+    return rule->head < sizeof names / sizeof *names ? names[rule->head] : "?";
 }
 
 const char *inspect_resize_name(const struct morsel_blob_picture *rule) {

@@ -198,7 +198,7 @@ static void put_text(struct json *json, const struct inspect *inspect) {
 }
 
 static void put_segmentation(struct json *json, const struct morsel_blob_answer *rule) {
-    json_text(json, "head", inspect_head_name(rule->head));
+    json_text(json, "head", inspect_head_name(rule));
     json_integer(json, "classes", rule->classes);
     json_text(json, "layout", rule->flags & MORSEL_ANSWER_COLUMNS ? "chw" : "hwc");
     json_bool(json, "background", rule->flags & MORSEL_ANSWER_BACKGROUND);
@@ -209,7 +209,7 @@ static void put_segmentation(struct json *json, const struct morsel_blob_answer 
 }
 
 static void put_points(struct json *json, const struct morsel_blob_answer *rule) {
-    json_text(json, "head", inspect_head_name(rule->head));
+    json_text(json, "head", inspect_head_name(rule));
     json_integer(json, "points", rule->classes);
     json_text(json, "activation", rule->flags & MORSEL_ANSWER_SIGMOID ? "sigmoid" : "none");
     json_float(json, "threshold", rule->threshold);
@@ -246,7 +246,7 @@ static void put_answer(struct json *json, const struct inspect *inspect) {
     if (rule->kind == MORSEL_ANSWER_SEGMENTATION) put_segmentation(json, rule);
     if (rule->kind == MORSEL_ANSWER_POINTS) put_points(json, rule);
     if (rule->kind == MORSEL_ANSWER_DETECTIONS) {
-        json_text(json, "head", inspect_head_name(rule->head));
+        json_text(json, "head", inspect_head_name(rule));
         json_integer(json, "scores", rule->scores);
         json_integer(json, "classes", rule->classes);
         json_integer(json, "anchors", rule->anchors);

@@ -68,7 +68,7 @@ static void print_text_rule(const struct inspect *inspect) {
 }
 
 static void put_segmentation(const struct morsel_blob_answer *rule, FILE *file) {
-    fprintf(file, ", head %s, %u classes, channels %s", inspect_head_name(rule->head), rule->classes,
+    fprintf(file, ", head %s, %u classes, channels %s", inspect_head_name(rule), rule->classes,
             rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last");
     if (rule->head == MORSEL_HEAD_INDICES) return;
     fprintf(file, ", %s", rule->flags & MORSEL_ANSWER_NEAREST ? "nearest" : "linear");
@@ -77,7 +77,7 @@ static void put_segmentation(const struct morsel_blob_answer *rule, FILE *file) 
 }
 
 static void put_points(const struct morsel_blob_answer *rule, FILE *file) {
-    fprintf(file, ", head %s, %u points", inspect_head_name(rule->head), rule->classes);
+    fprintf(file, ", head %s, %u points", inspect_head_name(rule), rule->classes);
     if (rule->head == MORSEL_HEAD_HEATMAPS)
         fprintf(file, ", channels %s, offset %s, cell %s", rule->flags & MORSEL_ANSWER_COLUMNS ? "first" : "last",
                 rule->flags & MORSEL_ANSWER_QUARTER ? "quarter" : "none", rule->flags & MORSEL_ANSWER_CENTRE ? "centre" : "corner");
@@ -99,7 +99,7 @@ void inspect_put_answer(const struct inspect *inspect, FILE *file) {
     if (rule->kind == MORSEL_ANSWER_POINTS) put_points(rule, file);
     if (rule->kind == MORSEL_ANSWER_DETECTIONS) {
         if (rule->scores != rule->output) fprintf(file, " and %u", rule->scores);
-        fprintf(file, ", head %s, %u classes", inspect_head_name(rule->head), rule->classes);
+        fprintf(file, ", head %s, %u classes", inspect_head_name(rule), rule->classes);
         if (rule->anchors) fprintf(file, ", %u anchors", rule->anchors);
         fprintf(file, ", the first %u of p >= %.6g and IoU <= %.6g", rule->most, (double)rule->threshold, (double)rule->iou);
     }

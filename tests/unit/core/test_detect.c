@@ -190,6 +190,11 @@ static void anchors_move_and_grow(void **state) {
         t.anchors = anchors;
         t.rule.anchors = t.candidates;
         assert_in_range(try_head(&t, 99), 5, 60);
+        t = trial_of(MORSEL_HEAD_YOLOV5, flags, 4, 0); /* as YOLOX has them: cells */
+        t.anchors = anchors;
+        t.rule.anchors = t.candidates;
+        t.rule.variance[0] = t.rule.variance[1] = 1;
+        assert_in_range(try_head(&t, 99), 5, 60);
     }
 }
 

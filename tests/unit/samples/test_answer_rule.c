@@ -147,6 +147,38 @@ static void anchors_stand_behind_the_rule(void **state) {
     assert_non_null(strstr(failure.text, "\"anchors\" are 2, and output 1 has 3234 candidates"));
 }
 
+/* Of a picture of 320 x 240: 40 x 30, 20 x 15 and 10 x 7 cells; with 64 pixels 5 x 3 more. */
+static void cells_of_a_yolox_become_anchors(void **state) {
+    (void)state;
+    static const struct answer_output usual[] = {{"o", 3, {1, 1570, 6}}}, larger[] = {{"o", 3, {1, 1585, 6}}};
+    static const char text[] = "{\"kind\": \"detections\", \"head\": \"yolox\"}";
+    struct answer_rule rule;
+    uint32_t *words = NULL;
+    size_t size = 0;
+    const struct answer_network network = {usual, 1, 240, 320, 0}, none = {usual, 1, 0, 0, 0};
+    put(text);
+    assert_true(answer_rule_read(path, &rule, &failure) && answer_rule_fit(&rule, &network, &words, &size, &failure));
+    const struct morsel_blob_answer *record = (const void *)words;
+    const float *anchors = (const float *)(const void *)(record + 1);
+    assert_true(record->head == MORSEL_HEAD_YOLOV5 && record->anchors == 1570 && record->classes == 1);
+    assert_true(record->variance[0] == 1 && record->variance[1] == 1 && record->scale[0] == 1);
+    assert_memory_equal(anchors + 4 * 41, ((float[]){8, 8, 8, 8}), 16);
+    assert_memory_equal(anchors + 4 * 1201, ((float[]){16, 0, 16, 16}), 16);
+    assert_memory_equal(anchors + 4 * 1569, ((float[]){9 * 32, 6 * 32, 32, 32}), 16);
+    free(words);
+    words = NULL;
+    assert_false(answer_rule_fit(&rule, &none, &words, &size, &failure));
+    assert_non_null(strstr(failure.text, "give a picture rule, too"));
+    answer_rule_free(&rule);
+    assert_int_equal(fit(text, larger, 1, 0).anchors, 1585);
+    fit(text, one, 1, 0);
+    assert_non_null(strstr(failure.text, "for each cell of 8, 16 and 32 pixels: 1570 of 320 x 240, and output 0 has 8400"));
+    fit("{\"kind\": \"detections\", \"head\": \"yolox\", \"variances\": [1, 1]}", usual, 1, 0);
+    assert_non_null(strstr(failure.text, "it takes neither \"variances\""));
+    fit("{\"kind\": \"detections\", \"head\": \"yolox\", \"coordinates\": \"unit\"}", usual, 1, 0);
+    assert_non_null(strstr(failure.text, "nor \"coordinates\" of unit size"));
+}
+
 static void maps_are_found_by_their_shapes(void **state) {
     (void)state;
     static const struct answer_output maps[] = {
@@ -305,6 +337,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(every_key_is_read, make_file, remove_file),
         cmocka_unit_test_setup_teardown(outputs_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(anchors_stand_behind_the_rule, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(cells_of_a_yolox_become_anchors, make_file, remove_file),
         cmocka_unit_test_setup_teardown(maps_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(points_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(a_list_of_classes_is_no_detector, make_file, remove_file),

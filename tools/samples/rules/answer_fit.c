@@ -145,9 +145,47 @@ bool answer_fit_unit(struct answer_fit *fit) {
     return true;
 }
 
+/* Cells of the finest map first, row by row; with one map more where that is how many candidates there are. */
+enum { CELL_FINEST = 8, CELL_USUAL = 32, CELL_MOST = 64 };
+
+static uint64_t cells_of(const struct answer_network *n, uint32_t largest) {
+    uint64_t count = 0;
+    for (uint32_t side = CELL_FINEST; side <= largest; side *= 2) count += (uint64_t)(n->width / side) * (n->height / side);
+    return count;
+}
+
+static bool find_cells(struct answer_fit *fit) {
+    const struct answer_network *n = fit->network;
+    const uint32_t candidates = shape_of(fit, fit->record.output, fit->record.flags).candidates;
+    const uint64_t usual = cells_of(n, CELL_USUAL);
+    if (!n->height || !n->width)
+        return failure_set(fit->failure, STATUS_INPUT,
+                           "head yolox has boxes in cells of the picture, and what the network takes is none: give a picture rule, too");
+    if (candidates != usual && candidates != cells_of(n, CELL_MOST))
+        return failure_set(fit->failure, STATUS_INPUT,
+                           "head yolox wants a candidate for each cell of 8, 16 and 32 pixels: %llu of %u x %u, and output %u has %u",
+                           (unsigned long long)usual, n->width, n->height, fit->record.output, candidates);
+    fit->record.anchors = candidates;
+    return true;
+}
+
+/* Behind the record: of each cell its corner, and its side. */
+static void put_cells(const struct answer_fit *fit, uint32_t *words) {
+    const struct answer_network *n = fit->network;
+    const uint32_t y_first = fit->record.flags & MORSEL_ANSWER_Y_FIRST;
+    uint32_t at = 0;
+    for (uint32_t side = CELL_FINEST; at < fit->record.anchors; side *= 2)
+        for (uint32_t y = 0; y < n->height / side; y++)
+            for (uint32_t x = 0; x < n->width / side; x++) {
+                const float cell[4] = {(float)((y_first ? y : x) * side), (float)((y_first ? x : y) * side), (float)side, (float)side};
+                memcpy(words + 4 * (size_t)at++, cell, sizeof cell);
+            }
+}
+
 static bool find_anchors(struct answer_fit *fit) {
     const struct npy *anchors = &fit->rule->anchors;
     uint32_t candidates = shape_of(fit, fit->record.output, fit->record.flags).candidates;
+    if (fit->rule->cells) return find_cells(fit);
     if (!anchors->data) return true;
     if (anchors->dims[0] != candidates)
         return failure_set(fit->failure, STATUS_INPUT, "\"anchors\" are %u, and output %u has %u candidates", (uint32_t)anchors->dims[0],
@@ -171,6 +209,7 @@ bool answer_rule_fit(const struct answer_rule *rule, const struct answer_network
     *count = sizeof fit.record / 4 + anchors;
     if (!(*words = malloc(4 * *count))) return failure_memory(failure, 4 * *count);
     memcpy(*words, &fit.record, sizeof fit.record);
-    if (anchors) memcpy(*words + sizeof fit.record / 4, rule->anchors.data, 4 * anchors);
+    if (rule->cells) put_cells(&fit, *words + sizeof fit.record / 4);
+    else if (anchors) memcpy(*words + sizeof fit.record / 4, rule->anchors.data, 4 * anchors);
     return true;
 }

@@ -17,6 +17,7 @@ static const struct {
 } heads[] = {
     {"yolov5", MORSEL_HEAD_YOLOV5, 0, 0.45f},
     {"yolov7", MORSEL_HEAD_YOLOV5, 0, 0.45f},
+    {"yolox", MORSEL_HEAD_YOLOV5, 0, 0.45f}, /* its cells are anchors, as the fit finds them */
     {"yolov8", MORSEL_HEAD_YOLOV8, 0, 0.45f},
     {"yolov9", MORSEL_HEAD_YOLOV8, 0, 0.45f},
     {"yolov11", MORSEL_HEAD_YOLOV8, 0, 0.45f},
@@ -152,6 +153,10 @@ static bool read_detections(const char *path, const cJSON *root, struct answer_r
                 read_flag(root, "background", MORSEL_ANSWER_BACKGROUND, &r->flags, failure) && read_variances(root, r->variance, failure) &&
                 read_anchors(path, root, out, failure);
     if (!good) return false;
+    out->cells = !strcmp(out->head, "yolox");
+    if (out->cells && (unit || cJSON_GetObjectItemCaseSensitive(root, "variances")))
+        return rule_wrong(failure, "head \"yolox\" has boxes in cells: it takes neither \"variances\" nor \"coordinates\" of unit size");
+    if (out->cells) r->variance[0] = r->variance[1] = 1;
     out->unit = unit;
     r->flags |= (activation == 1) * MORSEL_ANSWER_SIGMOID | (activation == 2) * MORSEL_ANSWER_SOFTMAX | y_first * MORSEL_ANSWER_Y_FIRST;
     if (out->anchors.data && r->head != MORSEL_HEAD_SSD) return rule_wrong(failure, "\"anchors\" are for head \"ssd\"");

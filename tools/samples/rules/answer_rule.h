@@ -14,6 +14,7 @@ struct answer_rule {
     struct morsel_blob_answer record;
     char *output, *scores; /* names of outputs, or their numbers; NULL: they are found by their shapes */
     bool unit;             /* coordinates are parts of the input's sides */
+    bool cells;            /* boxes are told in cells of 8, 16, 32 pixels (and 64), which become anchors */
     bool by_threshold;     /* a threshold, or what it is of, is stated */
     uint32_t numbers;      /* of a point; 0: not stated */
     uint32_t layout;       /* of maps: 1: channels first, 2: last, 0: not stated */
