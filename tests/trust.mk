@@ -258,7 +258,7 @@ parity-detect: all $(DETECT_VENV)/.ready  ## boxes and other answers beside thos
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/boxes.py $(DETECT)
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/maps.py
 .PHONY: f1-detect
-f1-detect: all $(DETECT_VENV)/.ready  ## how many boxes of a detector in float are kept in 8 bits, beside ONNX Runtime; downloads nudenet
+f1-detect: all $(DETECT_VENV)/.ready  ## how many boxes two detectors keep in 8 bits, beside ONNX Runtime; downloads them
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python -W ignore tests/detect/f1.py $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/morsel/detect
 
 # ---- ray -------------------------------------------------------------------------------------------------------------

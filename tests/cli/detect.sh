@@ -147,6 +147,34 @@ check "as two dimensions are no list" 1 "its first output is no list of classes"
 
 check "not while it is quantized, either" 1 "wants a network whose first output is a score for each class" quantize models/spots/network.onnx \
     --data models/spots/pictures --picture models/spots/picture.json -o "$work/no.morsel" --eval "$work/pictures"
+printf '{"kind": "segmentation"}' >"$work/pixels0.json"
+# --- quantized until boxes agree: with ranges so narrow that they do not
+bad="--method percentile --percentile 51 --no-bias-correction --no-equalization --no-adaround"
+name_of="--max-drop of a detector wants no labels"
+# shellcheck disable=SC2086
+quantize 0 "^float nodes +F1 +about +boxes" $bad --answer $spots/answer.json --max-drop 0 -o "$work/agree.morsel"
+verify "it is measured on the typical inputs" says "^morsel: 1 sample of the typical inputs: the float network runs$"
+verify "by boxes" says "^morsel: float network: [0-9]+ boxes"
+verify "each value is rounded alone" says "^morsel: F1 drops by more than 0: each value is rounded alone, over"
+verify "until all agree" says "^morsel: quantized network: [0-9]+ boxes, F1 1.0000, about the threshold 1.0000"
+verify "which nodes are in float is said" says "^float: [A-Za-z0-9_]+$"
+verify "and on what they were chosen" says "Nodes were chosen on these samples: --eval OTHERS measures on others"
+check "boxes are as in float" 0 "^spots.ppm +4 found" run "$work/agree.morsel" $photo
+name_of="--eval of a detector"
+quantize 0 '"f1": 1,' --answer $spots/answer.json --eval $spots/pictures --json -o "$work/agree.morsel"
+verify "has no top-1" says '"float_top1": null,'
+verify "counts boxes" says '"float_boxes": [1-9][0-9]*,'
+name_of="--max-drop that is held changes nothing"
+quantize 0 "^0 +1.0000 +1.0000" --answer $spots/answer.json --max-drop 0.5 -o "$work/held.morsel"
+quantize 0 "arena" --answer $spots/answer.json -o "$work/plain2.morsel"
+verify "the blob is that of no criterion" cmp "$work/held.morsel" "$work/plain2.morsel"
+name_of="--max-drop of no detector"
+quantize 2 "max-drop is measured on labelled pictures: --eval DATASET" --output-node scores10 --answer "$work/pixels0.json" --max-drop 0.1 -o "$work/x.morsel"
+mkdir -p "$work/black"
+{ printf 'P6 32 32 255\n'; head -c 3072 /dev/zero; } >"$work/black/a.ppm"
+verify "pictures of nothing" sh -c "$morsel quantize $spots/network.onnx --data $spots/pictures --picture $spots/picture.json \
+    --answer $spots/answer.json --eval '$work/black' --max-drop 0.1 -o '$work/x.morsel' 2>&1 | grep -q 'the float network finds no box in 1 sample,'"
+
 # --- pixels
 printf '{"kind": "segmentation"}' >"$work/pixels.json"
 name_of="a rule of a segmentation"

@@ -73,7 +73,7 @@ static int by_address(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static size_t find_slot(const struct executor *executor, const struct onnx_value *value) {
+size_t executor_slot(const struct executor *executor, const struct onnx_value *value) {
     struct slot key = {.value = value};
     const struct slot *found = value ? bsearch(&key, executor->slots, executor->slot_count, sizeof key, by_address) : NULL;
     return found ? (size_t)(found - executor->slots) : NO_SLOT;
@@ -112,7 +112,7 @@ static void make_slots(struct executor *executor, const struct onnx_graph *graph
 
 static size_t *slots_of(struct executor *executor, struct onnx_value *const *values, size_t count) {
     size_t *list = arena_alloc(&executor->memory, (count + 1) * sizeof *list);
-    for (size_t i = 0; i < count; i++) list[i] = find_slot(executor, values[i]);
+    for (size_t i = 0; i < count; i++) list[i] = executor_slot(executor, values[i]);
     return list;
 }
 
@@ -281,7 +281,7 @@ static bool add_node(struct preparation *p, const struct onnx_graph *graph) {
 /* What a node that cannot run would have computed is taken as there, so that only nodes that are at fault themselves are named. */
 static void pass_over(struct executor *executor, const struct onnx_node *node) {
     for (int i = 0; i < node->output_count; i++) {
-        size_t at = find_slot(executor, node->outputs[i]);
+        size_t at = executor_slot(executor, node->outputs[i]);
         if (at != NO_SLOT && executor->slots[at].kind != SLOT_KNOWN) {
             executor->slots[at].kind = SLOT_WORK;
             executor->slots[at].refused = true;
@@ -292,7 +292,7 @@ static void pass_over(struct executor *executor, const struct onnx_node *node) {
 /* It could not even be looked at: what it reads was to come from a node that was refused. */
 static bool follows_refused(const struct executor *executor, const struct onnx_node *node) {
     for (int i = 0; i < node->input_count; i++) {
-        size_t at = find_slot(executor, node->inputs[i]);
+        size_t at = executor_slot(executor, node->inputs[i]);
         if (at != NO_SLOT && executor->slots[at].refused && onnx_elements(&node->inputs[i]->shape) < 0) return true;
     }
     return false;
@@ -344,7 +344,7 @@ struct executor *executor_open_known(const struct onnx_graph *graph) {
 }
 
 const float *executor_known(const struct executor *executor, const struct onnx_value *value) {
-    const size_t at = find_slot(executor, value);
+    const size_t at = executor_slot(executor, value);
     return at == NO_SLOT || executor->slots[at].kind != SLOT_KNOWN ? NULL : executor->slots[at].known;
 }
 

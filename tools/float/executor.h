@@ -46,6 +46,17 @@ size_t executor_inputs(const struct executor *executor); /* of the graph */
 /* Output i of the graph after a run, valid until the next one. */
 const float *executor_output(const struct executor_run *run, size_t i, size_t *count);
 
+/*
+ * After a run, of an executor whose graph has all values among its outputs, so that none lies in the place of another: a value takes on
+ * other numbers, and what depends on it is computed anew, in memory of its own. Until executor_run_back() outputs are what follows from
+ * those numbers. `numbers` must stay where they are up to then.
+ */
+bool executor_run_with(struct executor_run *run, const struct onnx_value *value, const float *numbers, struct failure *failure);
+void executor_run_back(struct executor_run *run);
+
+/* A value of a run, as an output is; NULL: there is none. */
+const float *executor_value(const struct executor_run *run, const struct onnx_value *value, size_t *count);
+
 /* Bytes that each run holds: what lives at the same time decides. */
 size_t executor_run_bytes(const struct executor *executor);
 

@@ -54,6 +54,9 @@ const float *executor_known(const struct executor *executor, const struct onnx_v
 /* Gives every value of the steps its place in the workspace. False: there is no memory to plan in. */
 void plan_memory(struct executor *executor);
 
+/* The slot of a value; NO_SLOT: it has none. */
+size_t executor_slot(const struct executor *executor, const struct onnx_value *value);
+
 static inline size_t slot_root(const struct executor *executor, size_t i) {
     while (executor->slots[i].root != i) i = executor->slots[i].root;
     return i;

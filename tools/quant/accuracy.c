@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts right answers over labelled samples, in float and by a blob. */
+/* Counts right answers over labelled samples, and boxes that agree, in float and by a blob. */
 #include "tools/quant/accuracy.h"
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
@@ -17,7 +17,8 @@ enum { TIMED_RUNS = 12 };
 static bool keep(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
     const struct reference *r = context;
     (void)worker;
-    return network_scores(run, r->outputs + sample * r->width, failure);
+    return network_scores(run, r->outputs + sample * r->width, failure) &&
+           (!r->rule || boxes_find(r->rule, run, &r->boxes[sample], failure));
 }
 
 static bool is_right(const struct reference *r, size_t sample, const float *scores) {
@@ -25,19 +26,27 @@ static bool is_right(const struct reference *r, size_t sample, const float *scor
     return r->labelled && class < r->width && scores_rank(scores, r->width, class) == 0;
 }
 
-bool accuracy_of_float(struct reference *r, const struct onnx_graph *graph, const struct executor *executor, const struct quant_data *data,
-                       bool labelled, unsigned threads, struct failure *failure) {
-    const struct network network = network_of_executor(executor);
-    size_t width = (size_t)onnx_elements(&graph->outputs[0]->shape);
-    *r = (struct reference){.data = data, .samples = quant_data_count(data), .width = width, .labelled = labelled};
+bool accuracy_of_float(struct reference *r, const struct accuracy_wish *wish, struct failure *failure) {
+    const struct network network = network_of_executor(wish->executor);
+    size_t width = (size_t)onnx_elements(&wish->graph->outputs[0]->shape);
+    *r = (struct reference){
+        .data = wish->data, .samples = quant_data_count(wish->data), .width = width, .labelled = wish->labelled, .rule = wish->rule};
     r->outputs = must_calloc(r->samples, width * sizeof *r->outputs);
-    if (!over_data(&network, data, threads, "samples in float", NULL, keep, r, failure)) return false;
-    for (size_t i = 0; i < r->samples; i++) r->right += is_right(r, i, r->outputs + i * width);
+    r->boxes = must_calloc(r->samples, sizeof *r->boxes);
+    if (!over_data(&network, r->data, wish->threads, "samples in float", NULL, keep, r, failure)) return false;
+    for (size_t i = 0; i < r->samples; i++) {
+        r->right += is_right(r, i, r->outputs + i * width);
+        for (int k = 0; r->rule && k < BOXES_THRESHOLDS; k++)
+            r->box_counts[k] += boxes_count(r->rule, &r->boxes[i], boxes_threshold(r->rule, k));
+    }
     return true;
 }
 
 void reference_free(struct reference *r) {
+    for (size_t i = 0; r->boxes && i < r->samples; i++) boxes_free(&r->boxes[i]);
+    free(r->boxes);
     free(r->outputs);
+    r->boxes = NULL;
     r->outputs = NULL;
 }
 
@@ -45,7 +54,8 @@ void reference_free(struct reference *r) {
 
 /* By sample, so that sums do not depend on the threads. */
 struct verdict {
-    double signal, noise;
+    double signal, noise, box_noise;
+    size_t found[BOXES_THRESHOLDS], both[BOXES_THRESHOLDS];
     bool right, changed;
 };
 
@@ -55,6 +65,20 @@ struct judging {
     struct verdict *verdicts;
 };
 
+static bool judge_boxes(const struct reference *r, size_t sample, const struct network_run *run, struct verdict *verdict,
+                        struct failure *failure) {
+    struct boxes boxes = {0};
+    bool good = boxes_find(r->rule, run, &boxes, failure);
+    for (int k = 0; good && k < BOXES_THRESHOLDS; k++) {
+        const float least = boxes_threshold(r->rule, k);
+        verdict->found[k] = boxes_count(r->rule, &boxes, least);
+        verdict->both[k] = boxes_both(r->rule, &boxes, &r->boxes[sample], least);
+    }
+    if (good) verdict->box_noise = boxes_noise(r->rule, &boxes, &r->boxes[sample]);
+    boxes_free(&boxes);
+    return good;
+}
+
 static bool judge(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
     const struct judging *j = context;
     const struct reference *r = j->reference;
@@ -62,7 +86,7 @@ static bool judge(void *context, unsigned worker, size_t sample, struct network_
     float *scores = j->scores + worker * r->width;
     struct verdict verdict = {0};
     uint32_t answers[2];
-    if (!network_scores(run, scores, failure)) return false;
+    if (!network_scores(run, scores, failure) || (r->rule && !judge_boxes(r, sample, run, &verdict, failure))) return false;
     for (size_t i = 0; i < r->width; i++) {
         double error = (double)wanted[i] - (double)scores[i];
         verdict.signal += (double)wanted[i] * (double)wanted[i];
@@ -83,6 +107,11 @@ static void add_up(const struct judging *j, struct accuracy *a) {
         noise += j->verdicts[i].noise;
         a->right += j->verdicts[i].right;
         a->changed += j->verdicts[i].changed;
+        for (int k = 0; k < BOXES_THRESHOLDS; k++) {
+            a->found[k] += j->verdicts[i].found[k];
+            a->both[k] += j->verdicts[i].both[k];
+        }
+        a->box_noise += j->verdicts[i].box_noise;
     }
     a->sqnr_db = noise == 0 ? INFINITY : 10 * log10(fmax(signal, 1e-300) / noise);
 }
@@ -122,4 +151,21 @@ bool accuracy_of_blob(struct accuracy *accuracy, const struct reference *referen
     free(j.verdicts);
     free(j.scores);
     return good;
+}
+
+static double f1_of(const struct accuracy *a, const struct reference *r, int first, int end) {
+    size_t all = 0, both = 0;
+    for (int k = first; k < end; k++) {
+        all += a->found[k] + r->box_counts[k];
+        both += a->both[k];
+    }
+    return all ? 2 * (double)both / (double)all : 1;
+}
+
+double accuracy_f1(const struct accuracy *a, const struct reference *r) {
+    return f1_of(a, r, BOXES_THRESHOLDS / 2, BOXES_THRESHOLDS / 2 + 1);
+}
+
+double accuracy_f1_about(const struct accuracy *a, const struct reference *r) {
+    return f1_of(a, r, 0, BOXES_THRESHOLDS);
 }

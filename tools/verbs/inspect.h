@@ -36,7 +36,7 @@ const struct morsel_blob_picture *inspect_picture(const struct inspect *inspect)
 const struct morsel_blob_answer *inspect_answer(const struct inspect *inspect);
 const struct morsel_blob_text *inspect_text_rule(const struct inspect *inspect);
 const char *inspect_answer_name(uint32_t kind);                          /* "detections" */
-const char *inspect_head_name(const struct morsel_blob_answer *rule);                            /* "yolov8" */
+const char *inspect_head_name(const struct morsel_blob_answer *rule);    /* "yolov8" */
 const char *inspect_resize_name(const struct morsel_blob_picture *rule); /* "short_side" */
 const char *inspect_filter_name(const struct morsel_blob_picture *rule); /* "linear" */
 const char *inspect_channels_name(uint32_t channels);                    /* "RGB" */

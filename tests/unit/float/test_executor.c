@@ -184,6 +184,42 @@ static void every_value_is_watched(void **state) {
     onnx_free(graph);
 }
 
+/* As often as one likes; what does not depend on the value stays. */
+static void a_value_takes_on_other_numbers(void **state) {
+    (void)state;
+    struct bytes model = small_net();
+    struct onnx_graph *graph = inferred_bytes(&model), kept = *graph;
+    struct onnx_value *outputs[8];
+    struct failure failure;
+    const float x[3] = {1, -2, 3}, *in[1] = {x}, other[6] = {1, 1, 1, 1, 1, 1}, zeros[3] = {0};
+    size_t count = 0;
+    kept.output_count = 0;
+    for (size_t i = 0; i < graph->output_count; i++) outputs[kept.output_count++] = graph->outputs[i];
+    for (size_t n = 0; n < graph->node_count; n++) outputs[kept.output_count++] = graph->nodes[n]->outputs[0];
+    kept.outputs = outputs;
+    struct executor *executor = executor_open(&kept, &failure);
+    assert_non_null(executor);
+    struct executor_run *run = executor_run_open(executor, &failure);
+    assert_true(executor_run(run, in, NULL, NULL, &failure));
+    const struct onnx_value *c = graph->nodes[0]->outputs[0];
+    for (int k = 0; k < 2; k++) {
+        const float *before = executor_value(run, c, &count);
+        assert_true(count == 6 && before[0] == 2 && before[1] == -4);
+        assert_true(executor_run_with(run, c, other, &failure));
+        assert_ptr_equal(executor_value(run, c, &count), other);
+        assert_true(executor_output(run, 1, &count)[5] == 1 && executor_output(run, 0, &count)[1] != 20);
+        executor_run_back(run);
+        assert_true(executor_output(run, 0, &count)[1] == 20 && executor_output(run, 1, &count)[5] == 0);
+        assert_true(executor_run_with(run, graph->inputs[0], zeros, &failure));
+        assert_true(executor_value(run, c, &count)[1] == 0);
+        executor_run_back(run);
+        assert_ptr_equal(executor_value(run, c, &count), before);
+    }
+    executor_run_close(run);
+    executor_close(executor);
+    onnx_free(graph);
+}
+
 /* What depends on constants alone is computed once and not watched; an output may be such a constant. */
 static void what_is_constant_is_computed_once(void **state) {
     (void)state;
@@ -376,6 +412,7 @@ int main(void) {
         cmocka_unit_test(operators_give_their_numbers),
         cmocka_unit_test(resize_adds_corners_in_their_order),
         cmocka_unit_test(every_value_is_watched),
+        cmocka_unit_test(a_value_takes_on_other_numbers),
         cmocka_unit_test(what_is_constant_is_computed_once),
         cmocka_unit_test(a_chain_takes_the_memory_of_one_value),
         cmocka_unit_test(every_node_at_fault_is_named),

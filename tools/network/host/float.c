@@ -190,6 +190,10 @@ static bool float_run_open(struct network_run *run, struct failure *failure) {
     return own->executor != NULL;
 }
 
+struct executor_run *network_executor_run(const struct network_run *run) {
+    return ((const struct float_run *)run->own)->executor;
+}
+
 static void float_run_close(struct network_run *run) {
     struct float_run *own = run->own;
     if (!own) return;

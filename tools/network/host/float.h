@@ -10,5 +10,7 @@ extern const struct network_kind network_of_onnx;
 
 /* A graph in memory, of which an executor was made; both stay the caller's, and there is nothing to close. */
 struct network network_of_executor(const struct executor *executor);
+/* The executor's own run behind one of such a network. */
+struct executor_run *network_executor_run(const struct network_run *run);
 
 #endif

@@ -134,12 +134,8 @@ static void notice_large(const struct conversion_call *call, struct conversion *
                                   : ": do \"scale\", \"mean\" and \"std\" go together?");
 }
 
-bool rules_fit(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+uint32_t *rules_answer(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
     const struct onnx_graph *graph = c->graph;
-    bool own = call->answer && answer_rule_has_labels(&c->answer);
-    if (call->labels && !own && !extras_check_labels(call->labels, c->labels, c->label_count, graph, &c->report, failure)) return false;
-    if (call->picture) notice_large(call, c);
-    if (!call->answer) return true;
     struct answer_output *outputs = must_calloc(graph->output_count, sizeof *outputs), input;
     struct answer_network network = {.outputs = outputs, .output_count = (uint32_t)graph->output_count};
     uint32_t sides[2] = {0, 0}, *words = NULL;
@@ -155,9 +151,19 @@ bool rules_fit(const struct conversion_call *call, struct conversion *c, struct 
     bool good = answer_rule_fit(&c->answer, &network, &words, &count, failure);
     if (!good) failure_prefix(failure, call->answer);
     if (!good) failure_prefix(failure, "answer rule");
-    free(words);
     free(outputs);
-    return good;
+    return words;
+}
+
+bool rules_fit(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    const struct onnx_graph *graph = c->graph;
+    bool own = call->answer && answer_rule_has_labels(&c->answer);
+    if (call->labels && !own && !extras_check_labels(call->labels, c->labels, c->label_count, graph, &c->report, failure)) return false;
+    if (call->picture) notice_large(call, c);
+    if (!call->answer) return true;
+    uint32_t *words = rules_answer(call, c, failure);
+    free(words);
+    return words != NULL;
 }
 
 /* The answer rule for a net. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps layers in float until accuracy holds, the most harmful ones first. */
+/* Keeps layers, of detectors other nodes too, in float until accuracy holds, the most harmful ones first. */
 #include "tools/verbs/host/max_drop.h"
+#include "tools/verbs/host/conversion_rules.h"
 #include "tools/base/clock.h"
 #include "tools/optimize/edit.h"
 #include "tools/lower/lower.h"
@@ -17,8 +18,11 @@
 
 /* So many typical inputs tell what a layer does to the outputs. */
 #define RANKING_SAMPLES 32
+/* Of a detector: some of them show nothing, and the others a box or two. */
+#define RANKING_SAMPLES_BOXES 64
 
-enum { LISTED_MOST = 20 };
+/* Of a detector: one with all in 8 bits, as many as find the number of steps, and the one that was found once more. */
+enum { BOXES_ATTEMPTS_MOST = 6 };
 
 static double share(const struct attempts *a, size_t right) {
     return (double)right / (double)(a->reference.samples ? a->reference.samples : 1);
@@ -33,15 +37,32 @@ static void notice_resolution(const struct attempts *a, size_t samples) {
                        a->max_drop, samples, 1 / (double)samples, least);
 }
 
+/* Whether attempts are held against the float network. */
+static bool is_measured(const struct attempts *a) {
+    return a->eval || (a->rule && a->max_drop >= 0);
+}
+
+/* Without --eval a detector is measured on the typical inputs: boxes need no labels. */
+static const struct quant_data *measured_on(const struct attempts *a) {
+    return a->eval ? a->data : a->quantizer->data;
+}
+
 static bool run_reference(struct attempts *a, struct failure *failure) {
     struct quantizer *q = a->quantizer;
     double start = clock_seconds();
-    size_t samples = quant_data_count(a->data);
-    notice_resolution(a, samples);
-    progress_say("%zu labelled sample%s of %s: the float network runs", samples, samples == 1 ? "" : "s", a->eval);
-    if (!accuracy_of_float(&a->reference, q->graph, quantize_original(q), a->data, true, q->options.threads, failure)) return false;
-    progress_say("float network: top-1 %.2f %%, %.1f s", 100 * share(a, a->reference.right), clock_seconds() - start);
-    return true;
+    size_t samples = quant_data_count(measured_on(a));
+    const struct accuracy_wish wish = {q->graph, quantize_original(q), measured_on(a), !a->rule, a->rule, q->options.threads};
+    if (!a->rule) notice_resolution(a, samples);
+    progress_say("%zu %ssample%s of %s: the float network runs", samples, a->rule ? "" : "labelled ", samples == 1 ? "" : "s",
+                 a->eval ? a->eval : "the typical inputs");
+    if (!accuracy_of_float(&a->reference, &wish, failure)) return false;
+    if (!a->rule) progress_say("float network: top-1 %.2f %%, %.1f s", 100 * share(a, a->reference.right), clock_seconds() - start);
+    else progress_say("float network: %zu boxes, %.1f s", a->reference.box_counts[BOXES_THRESHOLDS / 2], clock_seconds() - start);
+    return !a->rule || a->reference.box_counts[BOXES_THRESHOLDS / 2] ||
+           failure_set(failure, STATUS_INPUT,
+                       "the float network finds no box in %zu sample%s, so that there are none to compare: pictures of what it finds are "
+                       "wanted, or another threshold of the answer rule",
+                       samples, samples == 1 ? "" : "s");
 }
 
 /* As judge.c asks it of a network: all dimensions behind the first but one are 1. */
@@ -51,7 +72,7 @@ static bool is_line(const struct onnx_shape *shape) {
     return shape->rank > 0 && wide <= 1;
 }
 
-static bool open_reference(struct attempts *a, struct failure *failure) {
+static bool open_labelled(struct attempts *a, struct failure *failure) {
     struct quantizer *q = a->quantizer;
     const struct onnx_shape *out = &q->graph->outputs[0]->shape;
     int64_t width = onnx_elements(out);
@@ -59,9 +80,35 @@ static bool open_reference(struct attempts *a, struct failure *failure) {
     const struct quant_data_wish wish = {
         .paths = &a->eval, .path_count = 1, .rule = a->wish.rule, .classes = &classes, .first = a->eval_limit};
     if (!is_line(out) || width < 1 || width > 1 << 20)
-        return failure_set(failure, STATUS_INPUT, "--eval wants a network whose first output is a score for each class");
+        return failure_set(failure, STATUS_INPUT,
+                           "--eval wants a network whose first output is a score for each class, or a detector's answer rule: --answer");
     a->data = quant_data_open(&wish, q->graph, failure);
-    return a->data && run_reference(a, failure);
+    return a->data != NULL;
+}
+
+static bool open_unlabelled(struct attempts *a, struct failure *failure) {
+    const struct quant_data_wish wish = {
+        .paths = &a->eval, .path_count = 1, .count = a->eval_limit, .usual = a->eval_limit, .rule = a->wish.rule};
+    a->data = quant_data_open(&wish, a->quantizer->graph, failure);
+    return a->data != NULL;
+}
+
+static bool open_reference(struct attempts *a, struct failure *failure) {
+    if (a->eval && !(a->rule ? open_unlabelled : open_labelled)(a, failure)) return false;
+    return run_reference(a, failure);
+}
+
+/* Before anything is measured: whether it is a detector, by its answer rule. */
+static bool find_rule(struct attempts *a, struct failure *failure) {
+    const bool detector = a->conversion->answer.record.kind == MORSEL_ANSWER_DETECTIONS;
+    if (a->max_drop >= 0 && !a->eval && !detector)
+        return failure_set(failure, STATUS_CALL,
+                           "--max-drop is measured on labelled pictures: --eval DATASET; of a detector, whose --answer tells boxes, on "
+                           "--data or on any pictures of --eval");
+    if (!detector || (!a->eval && a->max_drop < 0)) return true;
+    uint32_t *words = rules_answer(a->call, a->conversion, failure);
+    a->rule = words ? boxes_rule_open(words, a->quantizer->graph) : NULL;
+    return words != NULL;
 }
 
 /* The caller's exclusions and these. */
@@ -118,34 +165,66 @@ static bool can_be_float(const struct onnx_graph *graph, const struct scheme *sc
     return scheme->nodes[n].layer || (role == SCHEME_INTEGER && strcmp(graph->nodes[n]->op, "MatMul"));
 }
 
-static bool rank(struct attempts *a, struct failure *failure) {
+/* Of a detector the order is that of float_order.h, which wants scales: others are ranked layer by layer. */
+static bool is_by_order(const struct attempts *a) {
+    return a->rule && !a->quantizer->options.scheme.dynamic;
+}
+
+/* Some of the typical inputs in float. */
+static bool run_some(struct attempts *a, struct reference *some, struct failure *failure) {
     struct quantizer *q = a->quantizer;
-    struct reference some = {0};
     struct quant_data_wish wish = a->wish;
-    struct progress progress;
     const struct quant_data *typical = q->data ? q->data : a->data;
-    wish.count = quant_data_count(typical) < RANKING_SAMPLES ? quant_data_count(typical) : RANKING_SAMPLES;
-    a->ranked = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->ranked);
-    a->gains = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->gains);
+    const size_t most = is_by_order(a) ? RANKING_SAMPLES_BOXES : RANKING_SAMPLES;
+    wish.count = quant_data_count(typical) < most ? quant_data_count(typical) : most;
     a->some = quant_data_open(&wish, q->graph, failure);
+    const struct accuracy_wish asked = {q->graph, quantize_original(q), a->some, false, a->rule, q->options.threads};
+    return a->some && accuracy_of_float(some, &asked, failure);
+}
+
+static bool rank_layers(struct attempts *a, const struct reference *some, struct failure *failure) {
+    struct quantizer *q = a->quantizer;
+    struct progress progress;
     struct scheme *scheme = q->scheme;
     size_t layers = 0;
+    a->ranked = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->ranked);
+    a->gains = onnx_alloc(q->graph, q->graph->node_count * sizeof *a->gains);
     for (size_t n = 0; n < q->graph->node_count; n++) layers += can_be_float(q->graph, scheme, n);
-    progress_say("top-1 drops by more than %g: each of %zu layers runs in float alone, over %zu of the typical inputs", a->max_drop, layers,
-                 wish.count);
-    bool good = a->some && accuracy_of_float(&some, q->graph, quantize_original(q), a->some, false, q->options.threads, failure) &&
-                sqnr_without(a, &some, NULL, &a->base_db, failure);
+    progress_say("%s drops by more than %g: each of %zu layers runs in float alone, over %zu of the typical inputs",
+                 a->rule ? "F1" : "top-1", a->max_drop, layers, some->samples);
+    bool good = sqnr_without(a, some, NULL, &a->base_db, failure);
     progress_start(&progress, "layers tried in float", layers);
     for (size_t n = 0, tried = 0; good && n < q->graph->node_count; n++) {
         double db;
         if (!can_be_float(q->graph, scheme, n)) continue;
         progress_show(&progress, tried++);
-        if (sqnr_without(a, &some, q->graph->nodes[n]->name, &db, failure))
+        if (sqnr_without(a, some, q->graph->nodes[n]->name, &db, failure))
             insert_ranked(a, q->graph->nodes[n]->name, fmin(db - a->base_db, 1000));
     }
     progress_end(&progress);
+    return good;
+}
+
+static bool rank_roundings(struct attempts *a, const struct reference *some, struct failure *failure) {
+    progress_say("F1 drops by more than %g: each value is rounded alone, over %zu of the typical inputs", a->max_drop, some->samples);
+    if (!float_order_find(&a->order, a->quantizer->scheme, some, a->quantizer->options.threads, failure)) return false;
+    a->ranked_count = a->order.count;
+    return true;
+}
+
+static bool rank(struct attempts *a, struct failure *failure) {
+    struct reference some = {0};
+    bool good = run_some(a, &some, failure) && (is_by_order(a) ? rank_roundings : rank_layers)(a, &some, failure);
     reference_free(&some);
     return good;
+}
+
+size_t max_drop_floats(const struct attempts *a, size_t steps) {
+    return a->order.count && steps ? a->order.steps[steps - 1].end : steps;
+}
+
+const char *const *max_drop_names(const struct attempts *a) {
+    return a->order.count ? a->order.names : a->ranked;
 }
 
 /* --- attempts --- */
@@ -160,39 +239,52 @@ static size_t max_drop_attempts_most(size_t n) {
     return 3 + doublings + (doublings ? doublings - 1 : 0);
 }
 
-static void say_attempt(const struct attempts *a, size_t float_count) {
+static size_t attempts_most(const struct attempts *a) {
+    return is_by_order(a) ? BOXES_ATTEMPTS_MOST : max_drop_attempts_most(a->ranked_count);
+}
+
+static void say_attempt(const struct attempts *a, size_t floats) {
+    const char *what = is_by_order(a) ? "node" : "layer";
     if (a->max_drop < 0) return;
     if (a->ranked_count)
-        progress_say("attempt %zu of at most %zu, %zu layer%s in float", a->count + 1, max_drop_attempts_most(a->ranked_count), float_count,
-                     float_count == 1 ? "" : "s");
+        progress_say("attempt %zu of at most %zu, %zu %s%s in float", a->count + 1, attempts_most(a), floats, what, floats == 1 ? "" : "s");
     else progress_say("attempt 1, all layers in 8 bits");
 }
 
 static void say_outcome(const struct attempts *a, const struct attempt *made, double seconds) {
-    progress_say("quantized network: top-1 %.2f %%, a drop of %g, %.1f s", 100 * share(a, made->accuracy.right), made->drop, seconds);
+    if (a->rule)
+        progress_say("quantized network: %zu boxes, F1 %.4f, about the threshold %.4f, %.1f s", made->accuracy.found[BOXES_THRESHOLDS / 2],
+                     accuracy_f1(&made->accuracy, &a->reference), 1 - made->drop, seconds);
+    else progress_say("quantized network: top-1 %.2f %%, a drop of %g, %.1f s", 100 * share(a, made->accuracy.right), made->drop, seconds);
 }
 
-/* One with the first `float_count` of the ranked layers in float. */
-static bool attempt(struct attempts *a, size_t float_count, struct failure *failure) {
+static double drop_of(const struct reference *r, const struct accuracy *made) {
+    return r->rule ? 1 - accuracy_f1_about(made, r) : ((double)r->right - (double)made->right) / (double)(r->samples ? r->samples : 1);
+}
+
+/* One with the first `steps` of the ranked in float. */
+static bool attempt(struct attempts *a, size_t steps, struct failure *failure) {
     struct quantizer *q = a->quantizer;
     double start = clock_seconds();
     struct scheme_options before = q->options.scheme;
     struct attempt *made = &a->list[a->count];
+    const size_t floats = max_drop_floats(a, steps);
     if (a->count == ATTEMPTS_MOST) return failure_set(failure, STATUS_INPUT, "%d attempts were made and none was kept", ATTEMPTS_MOST);
-    say_attempt(a, float_count);
-    q->options.scheme.excluded = excluded_with(a, a->ranked, float_count);
-    q->options.scheme.excluded_count += float_count;
+    say_attempt(a, floats);
+    q->options.scheme.excluded = excluded_with(a, max_drop_names(a), floats);
+    q->options.scheme.excluded_count += floats;
     quantize_choose(q);
     bool good = quantize_refine(q, failure);
     q->options.scheme = before;
     onnx_free(a->graph);
     a->graph = good ? insert(q->scheme) : NULL;
-    if (!good || ((a->want_blob || a->eval) && !conversion_make(a->call, a->conversion, a->graph, failure))) return false;
-    if (!a->eval) return true;
+    if (!good || ((a->want_blob || is_measured(a)) && !conversion_make(a->call, a->conversion, a->graph, failure))) return false;
+    if (!is_measured(a)) return true;
     const struct reference *r = &a->reference;
     if (!accuracy_of_blob(&made->accuracy, r, a->conversion->blob, a->conversion->blob_bytes, q->options.threads, failure)) return false;
-    made->float_count = float_count;
-    made->drop = ((double)r->right - (double)made->accuracy.right) / (double)(r->samples ? r->samples : 1);
+    made->steps = steps;
+    made->float_count = floats;
+    made->drop = drop_of(r, &made->accuracy);
     made->blob_bytes = a->conversion->blob_bytes;
     made->arena_bytes = conversion_arena(a->conversion);
     a->chosen = a->count++;
@@ -211,112 +303,76 @@ static bool as_few(struct attempts *a, size_t fails, size_t works, struct failur
         if (!attempt(a, middle, failure)) return false;
         *(holds(a) ? &works : &fails) = middle;
     }
-    return a->list[a->count - 1].float_count == works || attempt(a, works, failure);
+    return a->list[a->count - 1].steps == works || attempt(a, works, failure);
 }
 
 /* Where most had to be kept in float, it is seldom the layers' fault. */
 static void notice_floats(const struct attempts *a) {
-    size_t given = a->list[a->chosen].float_count;
+    size_t given = a->list[a->chosen].steps;
     if (2 * given > a->ranked_count)
         message_notice("--max-drop %g holds with %zu of %zu layers in float%s: are the data what the network was trained on (--data, "
                        "--picture)? morsel compare shows which layers suffer",
                        a->max_drop, given, a->ranked_count, given == a->ranked_count ? ", which leaves none in 8 bits" : "");
 }
 
-bool max_drop_run(struct attempts *a, struct failure *failure) {
-    if ((a->eval && !open_reference(a, failure)) || !attempt(a, 0, failure)) return false;
-    if (!a->eval || holds(a)) return true;
-    if (!rank(a, failure)) return false;
-    size_t fails = 0, works = 0;
-    for (size_t count = 1; !works && fails < a->ranked_count; count *= 2) {
+/* Twice as many each time, then as few as it holds for. */
+static bool search_layers(struct attempts *a, size_t *works, struct failure *failure) {
+    size_t fails = 0;
+    for (size_t count = 1; !*works && fails < a->ranked_count; count *= 2) {
         count = count < a->ranked_count ? count : a->ranked_count;
         if (!attempt(a, count, failure)) return false;
-        *(holds(a) ? &works : &fails) = count;
+        *(holds(a) ? works : &fails) = count;
     }
-    if (works && !as_few(a, fails, works, failure)) return false;
-    if (works) {
-        notice_floats(a);
-        return true;
+    if (*works && !as_few(a, fails, *works, failure)) return false;
+    if (*works) notice_floats(a);
+    return true;
+}
+
+/* The first step behind `after` that leaves so much of the noise, before the one with the number `end` where there is one. */
+static size_t step_leaving(const struct attempts *a, double noise, size_t after, size_t end) {
+    size_t step = after + 1;
+    while (step + 1 < end && step < a->ranked_count && a->order.steps[step - 1].rest > noise) step++;
+    return step;
+}
+
+static double noise_left(const struct attempts *a, size_t steps) {
+    return steps ? a->order.steps[steps - 1].rest : 1;
+}
+
+/* Boxes that come and go are as many as p's errors are large, and noise is their square. First what that says of the noise, then half of
+ * what was too much; in the end between what is too much and what is not. */
+static bool search_boxes(struct attempts *a, size_t *works, struct failure *failure) {
+    const double wanted = a->max_drop / a->list[0].drop;
+    double noise = wanted * wanted;
+    size_t fails = 0;
+    while (fails < a->ranked_count && a->count < BOXES_ATTEMPTS_MOST - 1) {
+        const size_t step = step_leaving(a, noise, fails, *works ? *works : SIZE_MAX);
+        if (!attempt(a, step, failure)) return false;
+        *(holds(a) ? works : &fails) = step;
+        noise = *works ? sqrt(noise_left(a, fails) * noise_left(a, *works)) : noise_left(a, fails) / 2;
+        if (*works && *works - fails <= 1 + *works / 8) break;
     }
+    return !*works || a->list[a->count - 1].steps == *works || attempt(a, *works, failure);
+}
+
+bool max_drop_run(struct attempts *a, struct failure *failure) {
+    if (!find_rule(a, failure) || (is_measured(a) && !open_reference(a, failure)) || !attempt(a, 0, failure)) return false;
+    if (!is_measured(a) || holds(a)) return true;
+    size_t works = 0;
+    if (!rank(a, failure) || !(is_by_order(a) ? search_boxes : search_layers)(a, &works, failure)) return false;
+    if (works) return true;
+    const struct attempt *last = &a->list[a->count - 1];
     return failure_set(failure, STATUS_INPUT,
-                       "with all of its %zu layers in float, top-1 is still %.4f under the float network's, more than --max-drop %g; "
-                       "nothing was written",
-                       a->ranked_count, a->list[a->count - 1].drop, a->max_drop);
+                       "with %zu %s in float, %s is still %.4f under the float network's, more than --max-drop %g; nothing was written",
+                       last->float_count, is_by_order(a) ? "nodes" : "layers, all it has,", a->rule ? "F1" : "top-1", last->drop,
+                       a->max_drop);
 }
 
 void max_drop_free(struct attempts *a) {
     reference_free(&a->reference);
     quant_data_close(a->data);
     quant_data_close(a->some);
+    boxes_rule_close(a->rule);
+    float_order_free(&a->order);
     onnx_free(a->graph);
-}
-
-/* --- report --- */
-
-/* Layers kept in float for --max-drop, and those that the caller left in float. */
-static void floats_json(struct json *json, const struct attempts *a) {
-    const struct scheme *scheme = a->quantizer ? a->quantizer->scheme : NULL;
-    size_t given = a->count ? a->list[a->chosen].float_count : 0;
-    json_open_array(json, "layers_float");
-    for (size_t i = 0; i < given; i++) json_text(json, NULL, a->ranked[i]);
-    for (size_t n = 0; scheme && n < scheme->graph->node_count; n++) {
-        const struct onnx_node *node = scheme->graph->nodes[n];
-        bool listed = scheme->nodes[n].role != SCHEME_FLOAT || scheme->nodes[n].layer;
-        for (size_t i = 0; i < given; i++) listed = listed || !strcmp(a->ranked[i], node->name);
-        if (onnx_class_of(node) == ONNX_LAYER && !listed) json_text(json, NULL, node->name);
-    }
-    json_close_array(json);
-}
-
-void max_drop_json(struct json *json, const struct attempts *a) {
-    const struct attempt *chosen = &a->list[a->chosen];
-    bool measured = a->count > 0;
-    json_integer(json, "eval_samples", measured ? (int64_t)a->reference.samples : 0);
-    json_number(json, "float_top1", measured ? share(a, a->reference.right) : (double)NAN);
-    json_number(json, "int8_top1", measured ? share(a, chosen->accuracy.right) : (double)NAN);
-    json_number(json, "drop", measured ? chosen->drop : (double)NAN);
-    json_number(json, "changed", measured ? (double)chosen->accuracy.changed : (double)NAN);
-    json_number(json, "sqnr_db", measured ? chosen->accuracy.sqnr_db : (double)NAN);
-    floats_json(json, a);
-    json_open_array(json, "attempts");
-    for (size_t i = 0; i < a->count; i++) {
-        const struct attempt *one = &a->list[i];
-        json_open_flat(json, NULL);
-        json_integer(json, "layers_float", (int64_t)one->float_count);
-        json_number(json, "top1", share(a, one->accuracy.right));
-        json_number(json, "drop", one->drop);
-        json_integer(json, "changed", (int64_t)one->accuracy.changed);
-        json_number(json, "sqnr_db", one->accuracy.sqnr_db);
-        json_integer(json, "blob_bytes", (int64_t)one->blob_bytes);
-        json_integer(json, "arena_bytes", one->arena_bytes);
-        json_number(json, "ms", one->accuracy.run_ms);
-        json_close(json);
-    }
-    json_close_array(json);
-}
-
-/* What the figures mean, and how far those of other samples may be from them. Top-1 differs by answers that changed alone. */
-static void print_errors(const struct attempts *a, const struct attempt *chosen) {
-    double n = (double)(a->reference.samples ? a->reference.samples : 1), p = share(a, a->reference.right);
-    message_print("points: how much more top-1 than the float network's; changed: answers that are not its own; ms: of one run in\n"
-                  "one thread, the shortest on this machine. Standard error of so many samples: %.2f points of top-1, at most %.2f of the "
-                  "difference\n",
-                  100 * sqrt(p * (1 - p) / n), 100 * sqrt((double)(chosen->accuracy.changed ? chosen->accuracy.changed : 1)) / n);
-}
-
-void max_drop_print(const struct attempts *a) {
-    if (!a->count) return;
-    const struct attempt *chosen = &a->list[a->chosen];
-    message_print("\n%zu samples, float network: top-1 %.2f %%\n", a->reference.samples, 100 * share(a, a->reference.right));
-    message_print("float layers    top-1 %%   points  changed  SQNR dB  blob bytes arena bytes        ms\n");
-    for (size_t i = 0; i < a->count; i++) {
-        const struct attempt *one = &a->list[i];
-        message_print("%-14zu %8.2f %+8.2f %8zu %8.2f %11zu %11u %9.3f%s\n", one->float_count, 100 * share(a, one->accuracy.right),
-                      0 - 100 * one->drop, one->accuracy.changed, one->accuracy.sqnr_db, one->blob_bytes, one->arena_bytes,
-                      one->accuracy.run_ms, i == a->chosen && a->count > 1 ? "  <" : "");
-    }
-    print_errors(a, chosen);
-    for (size_t i = 0; i < chosen->float_count && i < LISTED_MOST; i++)
-        message_print("float: %s (alone: %+.2f dB)\n", a->ranked[i], a->gains[i]);
-    if (chosen->float_count > LISTED_MOST) message_print("float: %zu others, which --json lists\n", chosen->float_count - LISTED_MOST);
 }

@@ -34,9 +34,12 @@ static const struct option list[] = {
     {"--no-equalization", NULL, OPTION_FLAG, &given.keep_channels, 0, 0, "no cross-layer equalization: channels keep their ranges"},
     {"--no-bias-correction", NULL, OPTION_FLAG, &given.keep_biases, 0, 0, "biases are not corrected for what rounding adds on average"},
     {"--exclude", "NODE_OR_OP", OPTION_TEXTS, &given.excluded, 0, 0, "a node, or an operator everywhere, stays float"},
-    {"--eval", "DATASET", OPTION_TEXT, &given.eval, 0, 0, "labelled pictures, as of morsel eval, to measure top-1 on before and after"},
+    {"--eval", "DATASET", OPTION_TEXT, &given.eval, 0, 0,
+     "labelled pictures, as of morsel eval, to measure top-1 on before and after; of a detector (--answer) any, to see which boxes agree"},
     {"--eval-limit", "N", OPTION_NUMBER, &given.eval_limit, 0, INT32_MAX, "N of those pictures, as morsel eval --limit takes them; 0: all"},
-    {"--max-drop", "X", OPTION_TEXT, &given.max_drop, 0, 0, "keep layers in float until top-1 drops by X at most, a share: 0.01"},
+    {"--max-drop", "X", OPTION_TEXT, &given.max_drop, 0, 0,
+     "keep layers in float until top-1 drops by X at most, a share: 0.01; of a detector until so many boxes agree with the float network's "
+     "(F1)"},
     {"--threads", "N", OPTION_NUMBER, &given.threads, 0, POOL_THREADS_MOST, "for running the float network; 0: as many as processors"},
     {"--picture", "RULE.json", OPTION_TEXT, &given.conversion.picture, 0, 0,
      "how a picture (image) becomes the input: preprocessing; goes into the blob, too"},
@@ -154,7 +157,10 @@ static bool read_criterion(struct quantize_call *call, struct failure *failure) 
     if (text && (*end || end == text || !(drop >= 0) || drop > 1))
         return failure_set(failure, STATUS_CALL, "--max-drop %s: a share of the answers from 0 to 1 is wanted, 0.01 for one in a hundred",
                            text);
-    if (text && !call->eval) return failure_set(failure, STATUS_CALL, "--max-drop is measured on labelled pictures: --eval DATASET");
+    if (text && !call->eval && (call->dynamic || !call->conversion.answer))
+        return failure_set(failure, STATUS_CALL,
+                           "--max-drop is measured on labelled pictures: --eval DATASET; of a detector, whose --answer tells boxes, on "
+                           "--data or on any pictures of --eval");
     if (call->eval_limit && !call->eval)
         return failure_set(failure, STATUS_CALL, "--eval-limit is how many pictures of --eval DATASET are taken");
     return true;
