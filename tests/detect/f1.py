@@ -98,6 +98,9 @@ def draw(net, folder, count, seed):
 
 
 def by_onnxruntime(source, to, samples):
+    """By channel, which wants opset 13."""
+    import onnx
+    from onnx import version_converter
     from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
@@ -107,7 +110,11 @@ def by_onnxruntime(source, to, samples):
         def get_next(self):
             return self.left.pop() if self.left else None
 
-    quant_pre_process(source, to + ".prepared", skip_symbolic_shape=True)
+    model = onnx.load(source)
+    if model.opset_import[0].version < 13:
+        model = version_converter.convert_version(model, 13)
+    onnx.save(model, to + ".13")
+    quant_pre_process(to + ".13", to + ".prepared", skip_symbolic_shape=True)
     quantize_static(to + ".prepared", to, Reader(), per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
 
 
