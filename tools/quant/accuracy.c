@@ -54,7 +54,7 @@ void reference_free(struct reference *r) {
 
 /* By sample, so that sums do not depend on the threads. */
 struct verdict {
-    double signal, noise, box_noise;
+    double signal, noise;
     size_t found[BOXES_THRESHOLDS], both[BOXES_THRESHOLDS];
     bool right, changed;
 };
@@ -74,7 +74,6 @@ static bool judge_boxes(const struct reference *r, size_t sample, const struct n
         verdict->found[k] = boxes_count(r->rule, &boxes, least);
         verdict->both[k] = boxes_both(r->rule, &boxes, &r->boxes[sample], least);
     }
-    if (good) verdict->box_noise = boxes_noise(r->rule, &boxes, &r->boxes[sample]);
     boxes_free(&boxes);
     return good;
 }
@@ -111,7 +110,6 @@ static void add_up(const struct judging *j, struct accuracy *a) {
             a->found[k] += j->verdicts[i].found[k];
             a->both[k] += j->verdicts[i].both[k];
         }
-        a->box_noise += j->verdicts[i].box_noise;
     }
     a->sqnr_db = noise == 0 ? INFINITY : 10 * log10(fmax(signal, 1e-300) / noise);
 }

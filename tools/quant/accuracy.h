@@ -23,7 +23,6 @@ struct reference {
 struct accuracy {
     size_t right, changed;                                  /* first answers that are the class, that are not the float network's */
     size_t found[BOXES_THRESHOLDS], both[BOXES_THRESHOLDS]; /* boxes of a detector, and those that are the float network's, too */
-    double box_noise;                                       /* the sum of boxes_noise() */
     double sqnr_db;                                         /* of the first output; INFINITY where nothing differs */
     double run_ms;                                          /* the shortest of some runs in one thread */
 };

@@ -9,6 +9,7 @@
 /* The answer rule for the outputs of a graph, and of each network that gives them. */
 struct boxes_rule {
     uint32_t *words; /* struct morsel_blob_answer and its anchors, of a threshold so low that boxes appear and go unseen */
+    uint32_t *every; /* the same, and no box takes another one's place */
     float threshold; /* the rule's own */
     uint32_t images; /* of a run */
     size_t outputs;  /* of the graph */
@@ -16,15 +17,19 @@ struct boxes_rule {
 };
 
 /* The words of a rule that fits the graph, which are freed with the rule. */
-struct boxes_rule *boxes_rule_open(uint32_t *words, const struct onnx_graph *graph);
+struct boxes_rule *boxes_rule_open(uint32_t *words, size_t count, const struct onnx_graph *graph);
 void boxes_rule_close(struct boxes_rule *rule); /* NULL is legal */
 
 /* What was found in the images of one run, the most certain ones of an image first. */
 struct boxes {
-    struct morsel_box *list; /* [images][the rule's most] */
+    struct morsel_box *list; /* [images][most] */
     uint32_t *counts;        /* [images] */
+    uint32_t most;
 };
 bool boxes_find(const struct boxes_rule *rule, const struct network_run *run, struct boxes *boxes, struct failure *failure);
+
+/* Without non-maximum suppression: every candidate. */
+bool boxes_find_every(const struct boxes_rule *rule, const struct network_run *run, struct boxes *boxes, struct failure *failure);
 void boxes_free(struct boxes *boxes);
 
 /* So many of at least this p, in all images. */
@@ -40,9 +45,9 @@ size_t boxes_both(const struct boxes_rule *rule, const struct boxes *found, cons
 enum { BOXES_THRESHOLDS = 9 };
 float boxes_threshold(const struct boxes_rule *rule, int index);
 
-/* The sum of squares of what p of each wanted box is off. Where two boxes or classes are nearly alike it is a matter of chance which is
- * told: another one in its place will do. Those of half the threshold count, too: each may be one that appears or goes. `found` may be
- * NULL: there are none. */
-double boxes_noise(const struct boxes_rule *rule, const struct boxes *found, const struct boxes *wanted);
+/* The sum of squares of what p of each wanted box is off in the candidate that it was, among every one that is found. Which of two that are
+ * nearly alike is told is a matter of chance, and no noise. Those of half the threshold count, too: each may be one that appears or goes.
+ * `every` may be NULL: there are none. */
+double boxes_noise(const struct boxes_rule *rule, const struct boxes *every, const struct boxes *wanted);
 
 #endif

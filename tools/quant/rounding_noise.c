@@ -36,7 +36,7 @@ static bool try_value(const struct trying *t, unsigned worker, size_t sample, si
     if (!x) return true;
     round_value(t->scheme, t->values[i], x, count, t->rounded[worker]);
     bool good = executor_run_with(values, value, t->rounded[worker], failure);
-    good = good && boxes_find(t->reference->rule, run, &boxes, failure);
+    good = good && boxes_find_every(t->reference->rule, run, &boxes, failure);
     if (good) t->noise[sample * t->count + i] = boxes_noise(t->reference->rule, &boxes, wanted);
     executor_run_back(values);
     boxes_free(&boxes);

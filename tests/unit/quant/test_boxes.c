@@ -22,7 +22,7 @@ static struct boxes_rule *rule_of_two(struct onnx_graph *graph) {
     *record = (struct morsel_blob_answer){.kind = MORSEL_ANSWER_DETECTIONS, .most = MOST, .threshold = 0.5F};
     graph->outputs = outputs;
     graph->output_count = 1;
-    return boxes_rule_open((uint32_t *)(void *)record, graph);
+    return boxes_rule_open((uint32_t *)(void *)record, sizeof *record / 4, graph);
 }
 
 static struct morsel_box box(float x, float p, uint32_t class) {
@@ -38,13 +38,18 @@ static void boxes_pair_up(void **state) {
     struct morsel_box wanted[2 * MOST] = {box(0, 0.9F, 1), box(20, 0.8F, 1), box(40, 0.3F, 0), [MOST] = box(0, 0.6F, 2)};
     /* The second one is moved by a third of its union, the third one has come; in the other image the class is another one. */
     struct morsel_box found[2 * MOST] = {box(0, 0.9F, 1), box(23, 0.7F, 1), box(40, 0.6F, 0), [MOST] = box(0, 0.6F, 3)};
-    struct boxes w = {wanted, (uint32_t[2]){3, 1}}, f = {found, (uint32_t[2]){3, 1}};
+    struct boxes w = {wanted, (uint32_t[2]){3, 1}, MOST}, f = {found, (uint32_t[2]){3, 1}, MOST};
     assert_int_equal(boxes_count(rule, &w, 0.5F), 3);
     assert_int_equal(boxes_count(rule, &w, 0.25F), 4);
     assert_int_equal(boxes_count(rule, &f, 0.5F), 4);
     assert_int_equal(boxes_both(rule, &f, &w, 0.5F), 2);
     assert_int_equal(boxes_both(rule, &f, &w, 0.25F), 3);
-    /* What is off by more than half the threshold counts as that, the third one; the one of another class is in its place. */
+    /* What is off by more than half the threshold counts as that, the third one; the candidate of another class is in its place. */
+    assert_true(fabs(boxes_noise(rule, &f, &w) - (0.01 + 0.0625)) < 1e-6);
+    /* Another candidate of that class would do, and none of another place. */
+    found[MOST].candidate = 1;
+    assert_true(fabs(boxes_noise(rule, &f, &w) - (0.01 + 2 * 0.0625)) < 1e-6);
+    found[MOST].index = 2;
     assert_true(fabs(boxes_noise(rule, &f, &w) - (0.01 + 0.0625)) < 1e-6);
     assert_true(fabs(boxes_noise(rule, NULL, &w) - 4 * 0.0625) < 1e-6);
     assert_true(boxes_noise(rule, &w, &w) == 0);
@@ -57,7 +62,7 @@ static void each_box_is_taken_once(void **state) {
     struct onnx_graph graph = {0};
     struct boxes_rule *rule = rule_of_two(&graph);
     struct morsel_box wanted[2 * MOST] = {box(0, 0.9F, 1)}, found[2 * MOST] = {box(2, 0.9F, 1), box(0, 0.8F, 1)};
-    struct boxes w = {wanted, (uint32_t[2]){1, 0}}, f = {found, (uint32_t[2]){2, 0}};
+    struct boxes w = {wanted, (uint32_t[2]){1, 0}, MOST}, f = {found, (uint32_t[2]){2, 0}, MOST};
     assert_int_equal(boxes_both(rule, &f, &w, 0.5F), 1);
     assert_int_equal(boxes_both(rule, &w, &f, 0.5F), 1);
     boxes_rule_close(rule);

@@ -134,12 +134,11 @@ static void notice_large(const struct conversion_call *call, struct conversion *
                                   : ": do \"scale\", \"mean\" and \"std\" go together?");
 }
 
-uint32_t *rules_answer(const struct conversion_call *call, const struct conversion *c, struct failure *failure) {
+uint32_t *rules_answer(const struct conversion_call *call, const struct conversion *c, size_t *count, struct failure *failure) {
     const struct onnx_graph *graph = c->graph;
     struct answer_output *outputs = must_calloc(graph->output_count, sizeof *outputs), input;
     struct answer_network network = {.outputs = outputs, .output_count = (uint32_t)graph->output_count};
     uint32_t sides[2] = {0, 0}, *words = NULL;
-    size_t count;
     for (size_t i = 0; i < graph->output_count; i++) outputs[i] = stated(graph->outputs[i]->name, &graph->outputs[i]->shape);
     if (graph->input_count) {
         input = stated("", &graph->inputs[0]->shape);
@@ -148,7 +147,7 @@ uint32_t *rules_answer(const struct conversion_call *call, const struct conversi
     network.height = sides[0];
     network.width = sides[1];
     network.label_count = (uint32_t)c->label_count;
-    bool good = answer_rule_fit(&c->answer, &network, &words, &count, failure);
+    bool good = answer_rule_fit(&c->answer, &network, &words, count, failure);
     if (!good) failure_prefix(failure, call->answer);
     if (!good) failure_prefix(failure, "answer rule");
     free(outputs);
@@ -161,7 +160,8 @@ bool rules_fit(const struct conversion_call *call, struct conversion *c, struct 
     if (call->labels && !own && !extras_check_labels(call->labels, c->labels, c->label_count, graph, &c->report, failure)) return false;
     if (call->picture) notice_large(call, c);
     if (!call->answer) return true;
-    uint32_t *words = rules_answer(call, c, failure);
+    size_t count;
+    uint32_t *words = rules_answer(call, c, &count, failure);
     free(words);
     return words != NULL;
 }

@@ -16,8 +16,8 @@ bool rules_text_table(const struct morsel_model *model, struct conversion *c, st
 /* Whether labels and answer rule go with the graph: asked before there is a net. */
 bool rules_fit(const struct conversion_call *call, struct conversion *c, struct failure *failure);
 
-/* The answer rule for the outputs of the graph, as a blob holds it, for free(). NULL: `failure` says which does not fit. */
-uint32_t *rules_answer(const struct conversion_call *call, const struct conversion *c, struct failure *failure);
+/* The answer rule for the outputs of the graph, as a blob holds it: `count` words, for free(). NULL: `failure` says which does not fit. */
+uint32_t *rules_answer(const struct conversion_call *call, const struct conversion *c, size_t *count, struct failure *failure);
 
 /* Extras of each size, for blob_write_variants() or blob_dress(); zeroed at first. Picture rules and answer rules follow the sizes of
  * pictures and outputs. Goes with rules_sizes_free(), whatever came of it. */

@@ -106,8 +106,9 @@ static bool find_rule(struct attempts *a, struct failure *failure) {
                            "--max-drop is measured on labelled pictures: --eval DATASET; of a detector, whose --answer tells boxes, on "
                            "--data or on any pictures of --eval");
     if (!detector || (!a->eval && a->max_drop < 0)) return true;
-    uint32_t *words = rules_answer(a->call, a->conversion, failure);
-    a->rule = words ? boxes_rule_open(words, a->quantizer->graph) : NULL;
+    size_t count;
+    uint32_t *words = rules_answer(a->call, a->conversion, &count, failure);
+    a->rule = words ? boxes_rule_open(words, count, a->quantizer->graph) : NULL;
     return words != NULL;
 }
 
