@@ -115,7 +115,8 @@ static void count_in_floats(struct onnx_graph *g, struct onnx_node *node, struct
 /* Whether each is a whole number: of integers, of what rounds, and of sums and products of such. */
 static bool is_whole(const struct onnx_value *x, int depth, struct search *search) {
     static const char *const sums[] = {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Neg", "Abs", "ReduceSum", "ReduceMax", "ReduceMin", NULL},
-                             *const rounds[] = {"Floor", "Ceil", "Round", "Sign", NULL};
+                             *const rounds[] = {"Floor", "Ceil", "Round", "Sign", NULL},
+                             *const makes[] = {"Resize", "Upsample", "Pad", NULL};
     const struct onnx_node *node = x->producer;
     if (onnx_is_integer(x->type) || x->type == ONNX_BOOL) return true;
     if (x->constant) {
@@ -129,7 +130,7 @@ static bool is_whole(const struct onnx_value *x, int depth, struct search *searc
     search->left--;
     if (is_one_of(node, rounds)) return true;
     const bool all = is_one_of(node, sums) || onnx_class_of(node) == ONNX_JOIN;
-    if (!all && !graph_is(node, "Cast") && onnx_class_of(node) != ONNX_MOVE) return false;
+    if (is_one_of(node, makes) || (!all && !graph_is(node, "Cast") && onnx_class_of(node) != ONNX_MOVE)) return false;
     for (int i = 0; i < (all && strncmp(node->op, "Reduce", 6) ? node->input_count : 1); i++)
         if (!node->inputs[i] || !is_whole(node->inputs[i], depth - 1, search)) return false;
     return true;

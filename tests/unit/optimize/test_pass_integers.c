@@ -92,6 +92,7 @@ static void lines_of_tables_are_counted_in_floats(void **state) {
         "QuantizeLinear %4x3 #0.01 > q; DequantizeLinear q #0.01 > t; ArgMax x > i axis:0 keepdims:0; Gather t i > y",
         "Mul x #2.6 > a; Clip a #-1.9 #1.9 > b; Cast b > i to:7; Gather %4x3 i > y",
         "Clip x #0 #2 > a; Floor a > b; Add b #1 > c; Cast c > i to:6; Gather %4x3 i > y",
+        "Clip x #0 #2 > a; Floor a > b; Pad b $0,0,0,1 #0.6 > c; Cast c > i to:6; Gather %4x3 i > y", /* what Pad makes is cut, too */
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct onnx_graph *g = network(17, "4,6", texts[i]);
@@ -103,7 +104,7 @@ static void lines_of_tables_are_counted_in_floats(void **state) {
             assert_true(!graph_is(g->nodes[n], "Gather") || counts_in_floats(g->nodes[n]));
         }
         assert_int_equal(gathers, 1);
-        assert_int_equal(cuts, i >= 3);
+        assert_int_equal(cuts, (i >= 3) + (strstr(texts[i], "Pad") != NULL));
         onnx_free(g);
         check_numbers(17, "4,6", texts[i], 4, 0.3f);
     }
