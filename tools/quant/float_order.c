@@ -75,7 +75,7 @@ static void add_makers(const struct ordering *o, struct rounding *r, size_t v) {
     if (n == SIZE_MAX) return;
     const struct onnx_node *node = o->scheme->graph->nodes[n];
     const enum scheme_role role = role_of(o, n);
-    if (role == SCHEME_INTEGER || role == SCHEME_FUNCTION) add_node(o, r, n);
+    if ((role == SCHEME_INTEGER || role == SCHEME_FUNCTION) && !add_node(o, r, n)) return; /* and what is behind it */
     if (role != SCHEME_TAIL && role != SCHEME_FUNCTION) return;
     for (int i = 0; i < node->input_count; i++) {
         const struct onnx_value *in = node->inputs[i];

@@ -107,6 +107,8 @@ static bool find_rule(struct attempts *a, struct failure *failure) {
                            "--data or on any pictures of --eval");
     if (!detector || (!a->eval && a->max_drop < 0)) return true;
     size_t count;
+    if (!(a->conversion->answer.record.threshold > 0))
+        return failure_set(failure, STATUS_INPUT, "the answer rule's threshold is 0, where every candidate is a box: state one above 0");
     uint32_t *words = rules_answer(a->call, a->conversion, &count, failure);
     a->rule = words ? boxes_rule_open(words, count, a->quantizer->graph) : NULL;
     return words != NULL;
@@ -347,7 +349,8 @@ static bool search_boxes(struct attempts *a, size_t *works, struct failure *fail
     double noise = wanted * wanted;
     size_t fails = 0;
     while (fails < a->ranked_count && a->count < BOXES_ATTEMPTS_MOST - 1) {
-        const size_t step = step_leaving(a, noise, fails, *works ? *works : SIZE_MAX);
+        const bool last = !*works && a->count == BOXES_ATTEMPTS_MOST - 2; /* all of them, before it is given up */
+        const size_t step = last ? a->ranked_count : step_leaving(a, noise, fails, *works ? *works : SIZE_MAX);
         if (!attempt(a, step, failure)) return false;
         *(holds(a) ? works : &fails) = step;
         noise = *works ? sqrt(noise_left(a, fails) * noise_left(a, *works)) : noise_left(a, fails) / 2;
