@@ -476,8 +476,8 @@ struct morsel_blob_quantize {
 };
 
 /* Line i of y is line x[i] of the table; from the end where x[i] is negative (-1: the last line). Whatever lies outside is the nearest
- * line inside: the first or the last. A float is rounded to the nearest even; a NaN is below all others. Floats choose from
- * 2^22 lines at most. */
+ * line inside: the first or the last. A float is rounded to the nearest even; a NaN is below all others. Writers let
+ * floats choose from 2^22 lines at most: beyond, other lines are taken. */
 struct morsel_blob_lookup {
     uint32_t rows, width; /* of the table, which is of y's type: q8 by y's scale and zero point */
     uint32_t table;

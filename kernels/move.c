@@ -57,7 +57,8 @@ static uint32_t nearest(uint32_t x, uint32_t whole) {
 void morsel_lookup_c(const struct morsel_lookup_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; i++) {
         uint8_t *y = a->y + (size_t)i * a->bytes;
-        uint32_t at = ((const uint32_t *)a->x)[i];
+        uint32_t at;
+        memcpy(&at, (const uint8_t *)a->x + 4 * (size_t)i, sizeof at);
         if (a->floats) at = nearest(at, a->floats);
         memcpy(y, a->table + (size_t)line_of((int32_t)at, a->rows) * a->bytes, a->bytes);
         morsel_flip_line(y, a->bytes, a->sign_flip);
