@@ -47,10 +47,10 @@ try() { # NAME RUNNER COMPILER AND OPTIONS...; as C11, unless these say otherwis
     try "${CC:-cc}" "" "${CC:-cc}" -O2 $warn
     try "${CC:-cc}, plain C" "" "${CC:-cc}" -O2 $warn -DMORSEL_PLAIN_C
     try "clang" "" clang -O1 $warn
-    [ "$here" != x86_64 ] || try "gcc, contraction allowed" "" gcc -O1 -march=x86-64-v3 -ffp-contract=fast
+    [ "$here" != x86_64 ] || try "gcc, contraction allowed" "" gcc -O2 -march=x86-64-v3 -ffp-contract=fast
     [ "$here" != x86_64 ] || try "i686" env i686-linux-gnu-gcc -O1 -msse2 -mfpmath=sse
     # As gcc is when nobody says anything: GNU's C, where it may fuse, and computes with binary16 where a CPU has it.
-    [ "$here" = aarch64 ] || try "aarch64" qemu-aarch64 aarch64-linux-gnu-gcc -std=gnu11 -mcpu=cortex-a76 -O1 $warn
+    [ "$here" = aarch64 ] || try "aarch64" qemu-aarch64 aarch64-linux-gnu-gcc -std=gnu11 -mcpu=cortex-a76 -O2 $warn
     [ "$here" = aarch64 ] || try "aarch64, clang" qemu-aarch64 clang --target=aarch64-linux-gnu -O1 $warn
 }
 # Compilers that are told of a CPU: what it has, and what the one file adds to it.
