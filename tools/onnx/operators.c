@@ -19,13 +19,13 @@ static const struct onnx_list_input axes_from_13[] = {{"axes", 1, 13}, {0}}, axe
                                     fill_list[] = {{"input", 0, 0}, {0}},
                                     slice_lists[] = {{"starts", 1, 10}, {"ends", 2, 10}, {"axes", 3, 10}, {"steps", 4, 10}, {0}};
 
-static const char masked[] =
-    TAKES "a mask of integers [batch, keys] or [batch, queries, keys], as many keys as queries where it is unidirectional, "
-          "no past, no further output that is read",
-                  cells[] =
-                      TAKES "constant weights, sequences that are all as long, up to 512 cells, Sigmoid and Tanh, no peepholes, no clip",
-                  unread[] = TAKES "no mean and no deviation that is read",
-                  ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
+static const char
+    masked[] = TAKES "a mask of integers [batch, keys] or [batch, queries, keys], as many keys as queries where it is unidirectional, "
+                     "no past, no further output that is read",
+    cells[] = TAKES
+    "constant weights, sequences that are all as long, up to 512 cells in all directions, Sigmoid and Tanh, of an RNN also Relu, no "
+    "peepholes, no clip, no input_forget",
+    unread[] = TAKES "no mean and no deviation that is read", ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
 
 /* domain, name, since, until, least inputs, most inputs, most outputs, type */
 static const struct onnx_operator operators[] = {

@@ -28,7 +28,9 @@ static bool weights_fit(const struct onnx_graph *g, struct failure *failure) {
         if (!linear_read(g->nodes[i], &l)) continue;
         layers++;
         if (l.weights->count > left)
-            return failure_set(failure, STATUS_INPUT, "%zu layers have more than %zu numbers of weights: too many for what the file holds",
+            return failure_set(failure, STATUS_INPUT,
+                               "%zu layers have more than %zu numbers of weights: too many for what the file holds; of a recurrent layer "
+                               "that is unrolled, a shorter sequence has fewer",
                                layers, room);
         left -= l.weights->count;
     }

@@ -22,6 +22,11 @@
 #define HEADS(name, from, to, perm) \
     "Slice a $" from " $" to " $2 > s" name "; Reshape s" name " $1,5,2,4 > r" name "; Transpose r" name " > " name " perm=" perm ";"
 
+#define BACK_AND_FORTH(d, next) \
+    "Slice %2x3x8 $" d " $" next " $0 > w" d "; Transpose w" d " > t" d " perm=0,2,1; MatMul x t" d " > a" d "; Slice %2x3x3 $" d \
+    " $" next " $0 > v" d "; Transpose v" d " > r" d " perm=0,2,1; Slice %2x5x3 $" d " $" next " $0 > s" d "; MatMul s" d " r" d " > b" d \
+    "; Add a" d " b" d " > c" d "; Tanh c" d " > h" d "; "
+
 /* The same numbers, x being [1, 5, 8]. */
 static const struct {
     const char *fused, *plain;
@@ -60,6 +65,19 @@ static const struct {
      "Reshape x $5,8 > r; Transpose %3x8 > w; Transpose %3x3 > v; MatMul r w > a; Slice %6 $0 $3 > b; Slice %6 $3 $6 > c; Add a b > d; "
      "Add d c > e; Slice e $0 $1 $0 > f; Tanh f > h; MatMul h v > i; Slice e $1 $2 $0 > j; Add i j > k; Tanh k > l; Concat h l > m axis:0; "
      "Reshape m $2,1,1,3 > y"},
+    /* from the end; the same cells */
+    {"Reshape x $5,1,8 > r; Slice r $0 $2 $0 > t; RNN t %1x3x8 %1x3x3 %1x6 > y direction@reverse",
+     "Reshape x $5,8 > r; Transpose %3x8 > w; Transpose %3x3 > v; MatMul r w > a; Slice %6 $0 $3 > b; Slice %6 $3 $6 > c; Add a b > d; "
+     "Add d c > e; Slice e $1 $2 $0 > f; Tanh f > h; MatMul h v > i; Slice e $0 $1 $0 > j; Add i j > k; Tanh k > l; Concat l h > m axis:0; "
+     "Reshape m $2,1,1,3 > y"},
+    /* each direction has a state of its own */
+    {"RNN x %2x3x8 %2x3x3 - - %2x5x3 > - y direction@bidirectional",
+     BACK_AND_FORTH("0", "1") BACK_AND_FORTH("1", "2") "Concat h0 h1 > y axis:0"},
+    {"GRU x %1x9x8 %1x9x3 %1x18 - %1x5x3 > - y",
+     "Transpose %9x8 > w; MatMul x w > a; Slice %18 $0 $9 > d; Slice %18 $9 $18 > e; Add a d > p; Add p e > q; Slice %9x3 $0 $6 $0 > f; "
+     "Transpose f > g; MatMul %1x5x3 g > b; Slice q $0 $6 $2 > c; Add c b > i; Sigmoid i > j; Slice j $0 $3 $2 > z; Slice j $3 $6 $2 > r; "
+     "Mul r %1x5x3 > k; Slice %9x3 $6 $9 $0 > l; Transpose l > m; MatMul k m > o; Slice q $6 $9 $2 > t; Add t o > v; Tanh v > n; "
+     "Sub %1x5x3 n > s; Mul z s > u; Add n u > y"},
     {"LSTM x %1x12x8 %1x12x3 %1x24 - %1x5x3 %1x5x3 > - y",
      "Transpose %12x8 > w; MatMul x w > a; Transpose %12x3 > v; MatMul %1x5x3 v > b; Add a b > c; Slice %24 $0 $12 > d; Slice %24 $12 $24 "
      "> e; "
