@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMED_RUNS = 12 };
+enum { TIMED_RUNS = 12, KEPT_FLOATS = 64 << 20 };
 
 /* --- the float network --- */
 
 static bool keep(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
     const struct reference *r = context;
     (void)worker;
-    return network_scores(run, r->outputs + sample * r->width, failure) &&
+    return (sample >= r->kept || network_scores(run, r->outputs + sample * r->width, failure)) &&
            (!r->rule || boxes_find(r->rule, run, &r->boxes[sample], failure));
 }
 
@@ -31,11 +31,12 @@ bool accuracy_of_float(struct reference *r, const struct accuracy_wish *wish, st
     size_t width = (size_t)onnx_elements(&wish->graph->outputs[0]->shape);
     *r = (struct reference){
         .data = wish->data, .samples = quant_data_count(wish->data), .width = width, .labelled = wish->labelled, .rule = wish->rule};
-    r->outputs = must_calloc(r->samples, width * sizeof *r->outputs);
+    r->kept = r->rule && width && r->samples > KEPT_FLOATS / width ? KEPT_FLOATS / width + 1 : r->samples;
+    r->outputs = must_calloc(r->kept, width * sizeof *r->outputs);
     r->boxes = must_calloc(r->samples, sizeof *r->boxes);
     if (!over_data(&network, r->data, wish->threads, "samples in float", NULL, keep, r, failure)) return false;
     for (size_t i = 0; i < r->samples; i++) {
-        r->right += is_right(r, i, r->outputs + i * width);
+        if (i < r->kept) r->right += is_right(r, i, r->outputs + i * width);
         for (int k = 0; r->rule && k < BOXES_THRESHOLDS; k++)
             r->box_counts[k] += boxes_count(r->rule, &r->boxes[i], boxes_threshold(r->rule, k));
     }
@@ -78,23 +79,27 @@ static bool judge_boxes(const struct reference *r, size_t sample, const struct n
     return good;
 }
 
-static bool judge(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
-    const struct judging *j = context;
-    const struct reference *r = j->reference;
+static void judge_scores(const struct reference *r, size_t sample, const float *scores, struct verdict *verdict) {
     const float *wanted = r->outputs + sample * r->width;
-    float *scores = j->scores + worker * r->width;
-    struct verdict verdict = {0};
     uint32_t answers[2];
-    if (!network_scores(run, scores, failure) || (r->rule && !judge_boxes(r, sample, run, &verdict, failure))) return false;
     for (size_t i = 0; i < r->width; i++) {
         double error = (double)wanted[i] - (double)scores[i];
-        verdict.signal += (double)wanted[i] * (double)wanted[i];
-        verdict.noise += error * error;
+        verdict->signal += (double)wanted[i] * (double)wanted[i];
+        verdict->noise += error * error;
     }
     scores_top(wanted, r->width, 1, &answers[0]);
     scores_top(scores, r->width, 1, &answers[1]);
-    verdict.right = is_right(r, sample, scores);
-    verdict.changed = answers[0] != answers[1];
+    verdict->right = is_right(r, sample, scores);
+    verdict->changed = answers[0] != answers[1];
+}
+
+static bool judge(void *context, unsigned worker, size_t sample, struct network_run *run, struct failure *failure) {
+    const struct judging *j = context;
+    const struct reference *r = j->reference;
+    float *scores = j->scores + worker * r->width;
+    struct verdict verdict = {0};
+    if (!network_scores(run, scores, failure) || (r->rule && !judge_boxes(r, sample, run, &verdict, failure))) return false;
+    if (sample < r->kept) judge_scores(r, sample, scores, &verdict);
     j->verdicts[sample] = verdict;
     return true;
 }

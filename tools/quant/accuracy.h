@@ -13,7 +13,8 @@ struct reference {
     const struct quant_data *data;
     size_t samples, width;         /* numbers of the first output in one sample */
     bool labelled;                 /* the data have classes */
-    float *outputs;                /* [samples][width] */
+    float *outputs;                /* [kept][width] */
+    size_t kept;                   /* samples whose outputs are kept: all, or of a detector as many as 256 MB hold */
     size_t right;                  /* first answers that are the class */
     const struct boxes_rule *rule; /* of a detector; NULL: it is none */
     struct boxes *boxes;           /* [samples], of a detector */
@@ -23,7 +24,7 @@ struct reference {
 struct accuracy {
     size_t right, changed;                                  /* first answers that are the class, that are not the float network's */
     size_t found[BOXES_THRESHOLDS], both[BOXES_THRESHOLDS]; /* boxes of a detector, and those that are the float network's, too */
-    double sqnr_db;                                         /* of the first output; INFINITY where nothing differs */
+    double sqnr_db;                                         /* of the first output of those that are kept; INFINITY where nothing differs */
     double run_ms;                                          /* the shortest of some runs in one thread */
 };
 

@@ -342,6 +342,16 @@ static double noise_left(const struct attempts *a, size_t steps) {
     return steps ? a->order.steps[steps - 1].rest : 1;
 }
 
+/* Where that many run in float, 8 bits may save no time. */
+static void notice_nodes(const struct attempts *a) {
+    const size_t given = a->list[a->chosen].float_count, all = a->quantizer->graph->node_count;
+    if (2 * given > all)
+        message_notice(
+            "--max-drop %g holds with %zu of %zu nodes in float: are the data what the network was trained on (--data, --picture)? "
+            "morsel bench tells whether 8 bits still save time",
+            a->max_drop, given, all);
+}
+
 /* Boxes that come and go are as many as p's errors are large, and noise is their square. First what that says of the noise, then half of
  * what was too much; in the end between what is too much and what is not. */
 static bool search_boxes(struct attempts *a, size_t *works, struct failure *failure) {
@@ -356,7 +366,9 @@ static bool search_boxes(struct attempts *a, size_t *works, struct failure *fail
         noise = *works ? sqrt(noise_left(a, fails) * noise_left(a, *works)) : noise_left(a, fails) / 2;
         if (*works && *works - fails <= 1 + *works / 8) break;
     }
-    return !*works || a->list[a->count - 1].steps == *works || attempt(a, *works, failure);
+    if (*works && a->list[a->count - 1].steps != *works && !attempt(a, *works, failure)) return false;
+    if (*works) notice_nodes(a);
+    return true;
 }
 
 bool max_drop_run(struct attempts *a, struct failure *failure) {
