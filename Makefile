@@ -279,8 +279,8 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit. Those beside
 # wait for one compiler most of the time, and build in folders of their own: they run at the same time as the others.
 
-STAGES := unit kernels sanitize threads cli docs golden arm64 device determinism a76 fuzz
-STAGES_BESIDE := link package lint
+STAGES := unit kernels sanitize threads cli golden arm64 device determinism a76 fuzz
+STAGES_BESIDE := link package lint docs
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
