@@ -14,10 +14,6 @@ static struct onnx_value *activation(const struct onnx_node *node, int i) {
     return value && !value->constant ? value : NULL;
 }
 
-static bool is(const struct onnx_node *node, const char *op) {
-    return graph_is(node, op) && !node->folded;
-}
-
 static struct onnx_value *moved_from(const struct onnx_node *node) {
     return node && !node->folded && onnx_class_of(node) == ONNX_MOVE ? activation(node, 0) : NULL;
 }
@@ -27,14 +23,14 @@ static struct onnx_value *before_root(const struct onnx_node *node) {
     static const char *const ops[] = {"Add", "Max", "Clip"};
     if (moved_from(node)) return moved_from(node);
     for (size_t i = 0; node && i < sizeof ops / sizeof *ops; i++)
-        if (is(node, ops[i]) && (!activation(node, 0) || !activation(node, 1))) return activation(node, activation(node, 0) ? 0 : 1);
+        if (graph_is(node, ops[i]) && (!activation(node, 0) || !activation(node, 1))) return activation(node, activation(node, 0) ? 0 : 1);
     return NULL;
 }
 
 static bool is_square(const struct onnx_node *node) {
     double power;
-    if (is(node, "Pow")) return activation(node, 0) && graph_scalar(onnx_input(node, 1), &power) && power == 2;
-    return is(node, "Mul") && activation(node, 0) && node->inputs[0] == node->inputs[1];
+    if (graph_is(node, "Pow")) return activation(node, 0) && graph_scalar(onnx_input(node, 1), &power) && power == 2;
+    return graph_is(node, "Mul") && activation(node, 0) && node->inputs[0] == node->inputs[1];
 }
 
 /* The square that a value is, but for moves. */
@@ -47,8 +43,8 @@ static const struct onnx_node *square_of(const struct onnx_value *value) {
 }
 
 static bool sums_squares(const struct onnx_node *node) {
-    if (!is(node, "Add") && !is(node, "Sum") && !is(node, "ReduceSum")) return false;
-    const int count = is(node, "ReduceSum") ? 1 : node->input_count;
+    if (!graph_is(node, "Add") && !graph_is(node, "Sum") && !graph_is(node, "ReduceSum")) return false;
+    const int count = graph_is(node, "ReduceSum") ? 1 : node->input_count;
     for (int i = 0; i < count; i++)
         if (!square_of(activation(node, i))) return false;
     return true;
@@ -83,7 +79,7 @@ static void stay_float_to_layer(struct scheme *scheme, const struct onnx_value *
 void place_magnitudes(struct scheme *scheme) {
     const struct onnx_graph *g = scheme->graph;
     for (size_t n = 0; n < g->node_count; n++) {
-        const struct onnx_node *root = g->nodes[n], *sum = is(root, "Sqrt") ? sum_of(root) : NULL;
+        const struct onnx_node *root = g->nodes[n], *sum = graph_is(root, "Sqrt") ? sum_of(root) : NULL;
         if (!sum) continue;
         for (const struct onnx_node *node = root; node != sum;) {
             stay_float(scheme, node);
@@ -91,6 +87,6 @@ void place_magnitudes(struct scheme *scheme) {
             node = x->producer;
         }
         stay_float(scheme, sum);
-        for (int i = 0; i < (is(sum, "ReduceSum") ? 1 : sum->input_count); i++) stay_float_to_layer(scheme, sum->inputs[i]);
+        for (int i = 0; i < (graph_is(sum, "ReduceSum") ? 1 : sum->input_count); i++) stay_float_to_layer(scheme, sum->inputs[i]);
     }
 }

@@ -6,6 +6,7 @@
  * or a pass spells it. A norm by which nothing is divided is as any other value.
  */
 #include "tools/onnx/operator.h"
+#include "tools/optimize/pass.h"
 #include "tools/quant/insert/kind.h"
 #include "tools/quant/insert/place.h"
 
@@ -35,13 +36,9 @@ struct search {
 
 enum { WAY_MOST = 8 }; /* nodes between what is squared and what is divided */
 
-static bool is(const struct onnx_node *node, const char *op) {
-    return node && !node->domain[0] && !strcmp(node->op, op);
-}
-
 static bool is_one_of(const struct onnx_node *node, const char *const *ops, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (is(node, ops[i])) return true;
+        if (graph_is(node, ops[i])) return true;
     return false;
 }
 #define IS_ONE_OF(node, list) is_one_of(node, list, sizeof(list) / sizeof *(list))
@@ -71,7 +68,7 @@ static struct onnx_node *reader_of(const struct scheme *scheme, const struct onn
 }
 
 static bool is_mean(const struct onnx_node *node) {
-    return is(node, "ReduceMean") || is(node, "GlobalAveragePool");
+    return graph_is(node, "ReduceMean") || graph_is(node, "GlobalAveragePool");
 }
 
 /* Means, sums, maxima, and sums by constant weights, as of generalized divisive normalization. */
@@ -104,7 +101,7 @@ static bool passes(const struct onnx_node *node) {
                                       "Reciprocal",
                                       "HardSigmoid",
                                       "BatchNormalization"};
-    return moves(node) || is(node, "Concat") || IS_ONE_OF(node, ops);
+    return moves(node) || graph_is(node, "Concat") || IS_ONE_OF(node, ops);
 }
 
 /* A constant factor or term, or the sign: of one activation, which goes to *x. */
@@ -113,13 +110,13 @@ static bool scales(const struct onnx_node *node, struct onnx_value **x) {
     int i = activation(node, 0) ? 0 : 1;
     *x = activation(node, i);
     if (!*x) return false;
-    if (is(node, "Div")) return i == 0 && onnx_input_constant(node, 1);
+    if (graph_is(node, "Div")) return i == 0 && onnx_input_constant(node, 1);
     return (IS_ONE_OF(node, ops) && !activation(node, 1 - i)) || (i == 0 && moves(node));
 }
 
 /* A difference from a mean, however the mean gets there. */
 static bool centres(const struct onnx_node *node) {
-    if ((!is(node, "Sub") && !is(node, "Add")) || !activation(node, 0) || !activation(node, 1)) return false;
+    if ((!graph_is(node, "Sub") && !graph_is(node, "Add")) || !activation(node, 0) || !activation(node, 1)) return false;
     for (int i = 0; i < 2; i++) {
         const struct onnx_node *from = producer(node, i);
         struct onnx_value *x;
@@ -141,14 +138,14 @@ static bool same(const struct onnx_value *a, const struct onnx_value *b) {
 
 /* The power that a node takes its input to; 1: none. */
 static double exponent(const struct onnx_node *node) {
-    const struct onnx_tensor *t = is(node, "Pow") ? onnx_input_constant(node, 1) : NULL;
-    if (is(node, "Reciprocal")) return -1;
+    const struct onnx_tensor *t = graph_is(node, "Pow") ? onnx_input_constant(node, 1) : NULL;
+    if (graph_is(node, "Reciprocal")) return -1;
     return t && t->count == 1 ? onnx_number(t, 0) : 1;
 }
 
 /* As pass_activations.c has it. */
 static bool is_magnitude(const struct onnx_node *node) {
-    return is(node, "Abs") || (is(node, "LeakyRelu") && onnx_attribute_float(node, "alpha", 0.01F) == -1);
+    return graph_is(node, "Abs") || (graph_is(node, "LeakyRelu") && onnx_attribute_float(node, "alpha", 0.01F) == -1);
 }
 
 /* What a node squares, or takes the magnitude of. */
@@ -157,7 +154,7 @@ static struct onnx_value *square_of(const struct onnx_node *node) {
     struct onnx_value *a = activation(node, 0), *b = activation(node, 1);
     const double power = exponent(node);
     if (!a) return NULL;
-    if (is(node, "Mul")) return b && same(a, b) ? a : NULL;
+    if (graph_is(node, "Mul")) return b && same(a, b) ? a : NULL;
     return is_magnitude(node) || IS_ONE_OF(node, norms) || (power >= 2 && power <= 16 && (int)power % 2 == 0) ? a : NULL;
 }
 
@@ -165,7 +162,7 @@ static struct onnx_value *square_of(const struct onnx_node *node) {
 static struct onnx_value *dot_of(const struct onnx_node *node) {
     const struct onnx_shape *y = &node->outputs[0]->shape;
     struct onnx_value *x[2] = {activation(node, 0), activation(node, 1)};
-    if (!is(node, "MatMul") || !x[0] || !x[1] || y->rank < 2 || y->dims[y->rank - 1] != 1 || y->dims[y->rank - 2] != 1) return NULL;
+    if (!graph_is(node, "MatMul") || !x[0] || !x[1] || y->rank < 2 || y->dims[y->rank - 1] != 1 || y->dims[y->rank - 2] != 1) return NULL;
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < WAY_MOST && x[i] && x[i]->producer && moves(x[i]->producer); k++) x[i] = activation(x[i]->producer, 0);
     return x[0] == x[1] ? x[0] : NULL;
@@ -202,8 +199,8 @@ static void take_norm(struct search *s, const struct onnx_value *norm) {
 
 /* A sum of products of values that are squared, too, as in the cosine of two vectors. */
 static const struct onnx_node *product_in(const struct search *s, const struct onnx_node *sum) {
-    const struct onnx_node *node = is_mean(sum) || is(sum, "ReduceSum") ? producer(sum, 0) : NULL;
-    if (!is(node, "Mul") || !activation(node, 0) || !activation(node, 1)) return NULL;
+    const struct onnx_node *node = is_mean(sum) || graph_is(sum, "ReduceSum") ? producer(sum, 0) : NULL;
+    if (!graph_is(node, "Mul") || !activation(node, 0) || !activation(node, 1)) return NULL;
     return s->squared[scheme_index(s->scheme, node->inputs[0])] && s->squared[scheme_index(s->scheme, node->inputs[1])] ? node : NULL;
 }
 
@@ -225,8 +222,8 @@ static void take_numerator(struct search *s, struct onnx_value *value) {
 
 /* A factor, a term, or both, that are constant. */
 static bool is_map(const struct onnx_node *node) {
-    return ((is(node, "Mul") || is(node, "Add") || is(node, "Sub")) && (!activation(node, 0) || !activation(node, 1))) ||
-           is(node, "BatchNormalization");
+    return ((graph_is(node, "Mul") || graph_is(node, "Add") || graph_is(node, "Sub")) && (!activation(node, 0) || !activation(node, 1))) ||
+           graph_is(node, "BatchNormalization");
 }
 
 /* The factor or the term behind it, also where rows of groups become channels again in between. */
@@ -236,7 +233,7 @@ static struct onnx_node *next_map(const struct scheme *scheme, const struct onnx
     for (int steps = 0; steps < 2; steps++, last = *move = next) {
         next = last->outputs[0]->is_output ? NULL : reader_of(scheme, last->outputs[0]);
         if (!next || is_map(next)) return next;
-        if (!is(next, "Reshape")) return NULL;
+        if (!graph_is(next, "Reshape")) return NULL;
     }
     return NULL;
 }
@@ -260,7 +257,7 @@ static struct mark take_quotient(struct search *s, struct onnx_node *node, struc
 
 /* The node divides by a norm. */
 static struct mark divide(struct search *s, struct onnx_node *node, const struct onnx_value *norm) {
-    struct onnx_value *divided = is(node, "Div") ? activation(node, 0) : NULL;
+    struct onnx_value *divided = graph_is(node, "Div") ? activation(node, 0) : NULL;
     const size_t by = scheme_index(s->scheme, norm);
     take_norm(s, norm);
     if (divided && !(mark_of(s, divided).is & INVERSE)) return take_quotient(s, node, divided, by);
@@ -270,12 +267,12 @@ static struct mark divide(struct search *s, struct onnx_node *node, const struct
 
 /* The value by which a node divides. */
 static struct onnx_value *divisor(const struct onnx_node *node) {
-    return is(node, "Div") ? activation(node, 1) : exponent(node) < 0 ? activation(node, 0) : NULL;
+    return graph_is(node, "Div") ? activation(node, 1) : exponent(node) < 0 ? activation(node, 0) : NULL;
 }
 
 /* The node reads two activations of which the first or the second is an inverse, or both are quotients. */
 static struct mark combine(struct search *s, struct onnx_node *node, const struct mark *marks) {
-    const bool product = is(node, "Mul"), sum = is(node, "Add") || is(node, "Sub");
+    const bool product = graph_is(node, "Mul"), sum = graph_is(node, "Add") || graph_is(node, "Sub");
     const unsigned all = marks[0].is & marks[1].is, any = marks[0].is | marks[1].is;
     const int i = marks[0].is & (INVERSE | QUOTIENT) ? 0 : 1;
     if (sum && (all & QUOTIENT) && marks[0].of == marks[1].of) return take_quotient(s, node, NULL, marks[0].of);
@@ -305,7 +302,7 @@ static struct mark pass_on(struct search *s, struct onnx_node *node) {
     for (int i = 0; i < node->input_count; i++) {
         if (!activation(node, i)) continue;
         const struct mark next = mark_of(s, node->inputs[i]);
-        all = count++ ? join(all, next, !is(node, "Concat")) : next;
+        all = count++ ? join(all, next, !graph_is(node, "Concat")) : next;
     }
     if (sums(node)) return all.is & SQUARES ? (struct mark){SQUARES | NORM, all.of} : (struct mark){0};
     if (count != 1 || !(all.is & (INVERSE | QUOTIENT))) return passes(node) ? all : (struct mark){0};

@@ -5,25 +5,22 @@
  * makes of them goes to layers in bytes, and to the next sum in float (insert.c).
  */
 #include "tools/onnx/operator.h"
+#include "tools/optimize/pass.h"
 #include "tools/quant/insert/place.h"
 
 #include <string.h>
 
-static bool is(const struct onnx_node *node, const char *op) {
-    return node && !*node->domain && !strcmp(node->op, op);
-}
-
 /* Of two of one shape, of which one may be constant, as positions are. */
 static bool is_sum(const struct onnx_node *node) {
-    if (!is(node, "Add") || node->folded) return false;
+    if (!graph_is(node, "Add") || node->folded) return false;
     const struct onnx_shape *a = &node->inputs[0]->shape, *b = &node->inputs[1]->shape;
     return a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
 }
 
 /* The mean along the last axis that is subtracted from what it was taken of; NULL: the node does not center. */
 static struct onnx_node *mean_of(const struct onnx_node *node) {
-    struct onnx_node *mean = is(node, "Sub") && node->inputs[1] ? node->inputs[1]->producer : NULL;
-    if (!is(mean, "ReduceMean") || mean->inputs[0] != node->inputs[0]) return NULL;
+    struct onnx_node *mean = graph_is(node, "Sub") && node->inputs[1] ? node->inputs[1]->producer : NULL;
+    if (!graph_is(mean, "ReduceMean") || mean->inputs[0] != node->inputs[0]) return NULL;
     const struct onnx_shape *x = &mean->inputs[0]->shape, *y = &mean->outputs[0]->shape;
     return x->rank > 1 && y->rank == x->rank && y->dims[y->rank - 1] == 1 && onnx_elements(y) * x->dims[x->rank - 1] == onnx_elements(x)
                ? mean
