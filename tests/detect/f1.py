@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """How many detections of a float network its 8-bit forms keep: F1 at an overlap of 0.5, of the same class, on 200 pictures.
 
-    f1.py FOLDER [NET...] [--pictures N] [--seed N]     MORSEL is the tool [build/morsel]; FOLDER keeps wheels, pictures and networks
+    f1.py FOLDER [NET...] [--pictures N] [--seed N] [--samples N]     MORSEL is the tool [build/morsel]; FOLDER keeps wheels, pictures and networks
 
 Networks are those that packages of PyPI ship: nudenet's 320n, a YOLOv8 that knows faces and parts of people, and ddddocr's common_det, a YOLOX
 that finds what stands in a captcha. Pictures are parts of photos that other packages ship: drawn by a seed, mirrored, lighter or darker, and for
-ddddocr with characters over them. Three hundred others are what the quantizers see, and what --max-drop chooses by. What the float network finds is
+ddddocr with characters over them. Samples are others: what the quantizers see, and what --max-drop chooses by. What the float network finds is
 taken as the truth, decoded by boxes.py from ONNX Runtime's outputs; boxes of ours are those that the tool tells. Boxes near the threshold count as
 found or not: of some 180 boxes each is 0.003, and of two forms alike on 600 pictures one was 0.017 better on 200. ONNX Runtime's static int8 stands
 beside. Prints figures, judges nothing.
@@ -125,10 +125,10 @@ def run_onnx(net, path, pictures):
     return [boxes.detect(net.rule, anchors, session.run(None, {"images": x[None]})) for x in pictures]
 
 
-def quantize(source, folder, net, options):
+def quantize(source, folder, net, samples, options):
     for name in ("rule", "picture"):
         json.dump(getattr(net, name), open(f"{folder}/{name}.json", "w"))
-    subprocess.run([*boxes.MORSEL, "quantize", source, "--data", f"{folder}/samples.npy", "--count", "300", "--answer", f"{folder}/rule.json",
+    subprocess.run([*boxes.MORSEL, "quantize", source, "--data", f"{folder}/samples.npy", "--count", str(samples), "--answer", f"{folder}/rule.json",
                     "--picture", f"{folder}/picture.json", *options, "-o", f"{folder}/net.morsel"], check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     return f"{folder}/net.morsel"
@@ -177,7 +177,7 @@ def measure(net, name, folder, options):
     by_onnxruntime(source, f"{folder}/ort.onnx", samples[:100])
     print(f"   {name}, ONNX Runtime, static, by channel: F1 {f1(run_onnx(net, f'{folder}/ort.onnx', pictures), wanted):.4f}", flush=True)
     for how in ([], ["--max-drop", options.max_drop]):
-        blob = quantize(source, folder, net, how)
+        blob = quantize(source, folder, net, options.samples, how)
         print(f"   {name}, Morsel, {' '.join(how) or 'by default'}: F1 {f1(run_blob(blob, folder, pictures), wanted):.4f}, {shortest(blob):.1f} ms",
               flush=True)
 
@@ -188,6 +188,7 @@ def main():
     parser.add_argument("nets", nargs="*", default=list(NETWORKS), metavar="NET")
     parser.add_argument("--pictures", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1, help="of the pictures; 2 is what the quantizers see")
+    parser.add_argument("--samples", type=int, default=300, help="of 300 that are drawn")
     parser.add_argument("--max-drop", default="0.03")
     options = parser.parse_args()
     fetch(options.folder)
