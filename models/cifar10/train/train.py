@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """train.py: trains the float network of models/cifar10 and goes on where it stopped.
 
-    train.py STATE.pt --data cifar10_jpeg.tar.zst [--from FLOAT.onnx] [--epochs N] [--finish N] [-o FLOAT.onnx]
+    train.py STATE.pt --data cifar10_jpeg.tar.zst [--from WEIGHTS.pt | --from FLOAT.onnx] [--epochs N] [--finish N] [-o FLOAT.onnx]
 
 Pictures lie in train/CLASS/ and test/CLASS/, in a folder or an archive. STATE.pt is written whole after each epoch; a run that finds it
 goes on. --epochs N trains N epochs more at --rate. --finish N lets the rate fall to 0 within N epochs, which gains some points: that
-comes last. --from starts with another run's weights. -o writes the network as ONNX, batch norms folded, as `morsel quantize` takes it.
-It runs at the lowest priority: what else the machine does goes first. requirements.txt says what it needs."""
+comes last. --from starts with another run's weights, or with those of MobileNetV2 on ImageNet: all but the last layer, of a state
+dictionary whose layers come in the order of ours, whatever their names. -o writes the network as ONNX, batch norms folded, as
+`morsel quantize` takes it. It runs at the lowest priority: what else the machine does goes first. requirements.txt says what it needs."""
 import argparse
 import io
 import os
@@ -127,7 +128,18 @@ def folded(model):
     return pairs
 
 
-def start_from(model, path, pictures):
+def start_from_state(model, path):
+    """Convolutions and norms of a state dictionary, in their order. The last layer stays as it is."""
+    theirs = [v for v in torch.load(path, map_location="cpu", weights_only=True).values() if v.dim()]
+    ours = [v for v in model.state_dict().values() if v.dim()][:-2]
+    shapes = [[v.shape for v in values] for values in (theirs[:len(ours)], ours)]
+    if shapes[0] != shapes[1]:
+        sys.exit(f"{path}: these are not the weights of MobileNetV2 1.0 in the order of its layers")
+    for mine, value in zip(ours, theirs):
+        mine.copy_(value)
+
+
+def start_from_onnx(model, path, pictures):
     """Weights of an ONNX file whose norms are folded: norms get the statistics of some pictures, and the scale and bias that undo them."""
     import onnx
     graph = onnx.load(path).graph
@@ -237,7 +249,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("state", type=pathlib.Path)
     parser.add_argument("--data", type=pathlib.Path, required=True, help="folder or .tar.zst with train/CLASS/*.jpg and test/CLASS/*.jpg")
-    parser.add_argument("--from", dest="start", type=pathlib.Path, help="ONNX file to start with, where there is no state yet")
+    parser.add_argument("--from", dest="start", type=pathlib.Path, help="weights to start with, where there is no state yet")
     parser.add_argument("--epochs", type=int, default=0, help="epochs more at the full rate")
     parser.add_argument("--finish", type=int, default=0, help="epochs more in which the rate falls to 0")
     parser.add_argument("--rate", type=float, default=0.1)
@@ -261,8 +273,10 @@ def main():
         saved = torch.load(args.state, weights_only=True)
         model.load_state_dict(saved["model"]), optimizer.load_state_dict(saved["optimizer"])
         done = saved["epochs"]
+    elif args.start and args.start.suffix != ".onnx":
+        start_from_state(model, args.start)
     elif args.start:
-        start_from(model, args.start, data["train"][0][::50])
+        start_from_onnx(model, args.start, data["train"][0][::50])
         print(f"{args.start}: {accuracy(model, data['test']):.2f} %", flush=True)
     for i in range(args.epochs + args.finish):
         began = time.time()
