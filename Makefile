@@ -85,7 +85,7 @@ $(error there are no kernels for $(filter-out $(isas_$(ISA_FOLDER)),$(isa_listed
 endif
 ifneq ($(isa_listed),)
 isa_bits := $(shell echo $(isa_listed:%=MORSEL_HAS_%) | tr 'a-z ' 'A-Z+')
-CFLAGS_ALL += -DMORSEL_ISA=$(isa_bits)
+$(BUILD)/$(ISA_FOLDER)/table.o: CFLAGS_ALL += -DMORSEL_ISA=$(isa_bits)
 else ifneq ($(ISA),)
 CFLAGS_ALL += -DMORSEL_PLAIN_C
 ISA_FOLDER :=
@@ -93,6 +93,7 @@ endif
 LIBRARY_SOURCES := $(wildcard core/*.c kernels/*.c)
 ifneq ($(ISA_FOLDER),)
 LIBRARY_SOURCES += $(wildcard $(ISA_FOLDER)/*.c $(ISA_FOLDER)/*.S)
+$(BUILD)/$(ISA_FOLDER)/table.o: $(BUILD)/isa
 endif
 
 # The reduced tool is made of these rooms alone; the full tool of every file below tools/.
@@ -245,12 +246,14 @@ $(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt Makefile
 	$(Q){ echo 'static const char text[] ='; sed -e '/^#/d' -e 's/.*/"& "/' $<; echo ';'; } > $@
 
 # Other flags, of all files or of some, or another compiler: everything again. Other objects, or flags of the linker: all that is linked.
+# Other instruction sets: the table of kernels.
 .PHONY: always
-flags_named = $(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(SHARED_FLAGS) $(TOOL_CFLAGS) \
+flags_named = $(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(SHARED_FLAGS) $(filter-out -I$(BUILD)/%,$(TOOL_CFLAGS)) \
 	$(foreach v,$(sort $(filter isa_flags_%,$(.VARIABLES))),$(v)=$($(v))) vector=$(VECTOR_LOOPS) small=$(SMALL_FILES) not=$(CORE_LOOPS) \
 	as=$(SMALL) $(UNMOVED) lean=$(LEAN_FILES) narrow=$(NARROW) calling=$(CALLING_FILES) $(CALLING) unit=$(UNIT_FLAGS)
 links_named = $(LDFLAGS) $(TOOL_LIBS) $(LIBRARY_OBJECTS) $(TOOL_OBJECTS)
-$(BUILD)/flags $(BUILD)/links: always
+isa_named = $(isa_bits)
+$(BUILD)/flags $(BUILD)/links $(BUILD)/isa: always
 	@mkdir -p $(@D)
 	@echo '$($(@F)_named)' | cmp -s - $@ || echo '$($(@F)_named)' > $@
 

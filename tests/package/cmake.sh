@@ -60,7 +60,10 @@ few() {
     else cp "$work/kinds.txt" "$work/log"; fail "$1: other kinds"; fi
 }
 few "find_package, only used" -DHOW=find -DCMAKE_PREFIX_PATH="$work/static" -DMORSEL_EXECUTABLE="$source/$morsel"
-few "add_subdirectory, only used" -DHOW=add -DSOURCE="$source" -DMORSEL_EXECUTABLE="$source/$morsel" -DMORSEL_ISA="avx2;neon"
+few "add_subdirectory, only used" -DHOW=add -DSOURCE="$source" -DMORSEL_EXECUTABLE="$source/$morsel" -DMORSEL_PLAIN_C=ON
+# In the folder that was built with all of them: the table alone is another one.
+installed static -DMORSEL_ISA="avx2;neon" || fail "MORSEL_ISA"
+few "MORSEL_ISA, only used" -DHOW=find -DCMAKE_PREFIX_PATH="$work/static" -DMORSEL_EXECUTABLE="$source/$morsel"
 if nm "$folder/app" | grep -E 'avxvnni|avx512|_rows_(dotprod|i8mm)' >"$work/log"; then fail "MORSEL_ISA: kernels of others"; else echo "ok cmake MORSEL_ISA"; fi
 if git archive --format=tar.gz -o "$work/morsel.tar.gz" HEAD 2>"$work/log"; then
     consumer "FetchContent, plain C" -DHOW=fetch -DARCHIVE="$work/morsel.tar.gz" -DMORSEL_PLAIN_C=ON -DMORSEL_EXECUTABLE="$source/$morsel"

@@ -65,6 +65,10 @@ project isa C <<'END'
 add_subdirectory(${SOURCE} morsel)
 get_target_property(definitions morsel COMPILE_DEFINITIONS)
 message(STATUS "definitions: ${definitions};")
+foreach(room arm64 x86)
+  get_source_file_property(definitions ${SOURCE}/${room}/table.c TARGET_DIRECTORY morsel COMPILE_DEFINITIONS)
+  message(STATUS "table: ${definitions};")
+endforeach()
 END
 isa() { # LIST WHAT: it stands in what CMake says
     configure isa -DMORSEL_PLAIN_C=OFF -DMORSEL_ISA="$1"
