@@ -280,7 +280,7 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit. Those beside
-# wait for one compiler most of the time, and build in folders of their own: they run at the same time as the others.
+# build in folders of their own, or what the others do not, with one compiler most of the time: they run at the same time.
 
 STAGES := unit kernels sanitize threads cli golden arm64 device determinism a76 fuzz
 STAGES_BESIDE := link package lint docs
@@ -327,6 +327,7 @@ UNIT_ONLY ?= %
 UNIT_RUN := $(filter $(UNIT_ONLY),$(UNIT_TESTS))
 .PHONY: unit-programs unit-run
 unit-programs: $(UNIT_TESTS)
+	@:
 unit-run: $(UNIT_RUN)
 	@[ -n "$(UNIT_RUN)" ] || { echo "No program is named UNIT_ONLY=$(UNIT_ONLY); %/test_check% is a pattern of some" >&2; exit 1; }
 	@for program in $(UNIT_RUN); do room=$${program%/*}; \
@@ -370,6 +371,7 @@ $(CHECK_KERNELS): $(CHECK_OBJECTS) $(BUILD)/libmorsel.a
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ -lm
 .PHONY: check-kernels kernels-program
 kernels-program: $(CHECK_KERNELS)
+	@:
 check-kernels: kernels-program  ## every kernel of this CPU against its reference; KERNELS=options
 	@[ -z '$(RUNNER)' ] || command -v $(firstword $(RUNNER)) >/dev/null || \
 	    { echo "make: programs for $(TARGET) want $(firstword $(RUNNER)) here, of Debian's qemu-user; RUNNER= names another" >&2; exit 1; }
@@ -471,6 +473,7 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(FUZZ_MAIN) $(UNIT_HELPERS) $(BUILD)/libto
 	$(Q)$(FUZZ_LINK) $(LDFLAGS) -o $@ $^ $(FUZZ_ENGINE) $(FUZZ_LIBS)
 .PHONY: fuzz-programs fuzz-run
 fuzz-programs: $(FUZZERS)
+	@:
 fuzz-run: fuzz-programs
 	@for program in $(FUZZERS); do \
 	    case $$program in *fuzz_open) sound=$(DEMO)/network.morsel ;; *) sound= ;; esac; \

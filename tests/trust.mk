@@ -155,7 +155,9 @@ $(MAKE_NETWORKS): $(MAKE_NETWORKS).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 .PHONY: answers-program networks-program
 answers-program: $(ANSWERS)
+	@:
 networks-program: $(MAKE_NETWORKS)
+	@:
 .PHONY: determinism determinism-quick
 determinism: deps-trust all networks-program  ## CRCs of all networks by every kernel set, in 1 to 8 tasks, by many builds: all equal
 	@JOBS=$(JOBS) CC='$(CC)' sh tests/determinism/run.sh
