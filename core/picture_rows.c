@@ -20,6 +20,7 @@ struct job {
     struct morsel_pixel_kernels kernels;
     uint32_t *columns;    /* [visible][2 + 4 * groups]: kernels/pixels.h */
     uint32_t safe;        /* as there */
+    uint32_t first, end;  /* source pixels that the columns inside the crop depend on, and what shares chroma with them */
     int32_t *row_weights; /* [taps of y] */
     uint8_t *ring;        /* source row r, resized across, lies in slot r % taps */
     uint8_t *line;        /* a row of the frame, in gray or as its pixels were made, or blended from several: [width][channels] */
@@ -156,23 +157,25 @@ static void split_weights(uint32_t *words, uint32_t count, uint32_t groups) {
     }
 }
 
-static uint32_t *column_at(const struct job *job, uint32_t i) {
-    return job->columns + (size_t)i * (2 + 4 * job->plan->groups);
-}
-
-/* Each begins no earlier than the one before: where one is safe, all before it are. */
+/* Each begins no earlier than the one before: where one is safe, all before it are. Without a resize there are no columns. */
 static void make_columns(struct job *job) {
     const struct morsel_axis *x = &job->plan->x;
-    uint32_t first = 0;
     const uint32_t groups = job->plan->groups;
+    uint32_t first = 0, *column = job->columns;
     job->safe = x->visible;
-    for (uint32_t i = 0; i < x->visible; i++) {
-        uint32_t *column = column_at(job, i);
+    job->first = x->first;
+    job->end = x->first + x->visible;
+    if (!x->taps) return;
+    for (uint32_t i = 0; i < x->visible; i++, column += 2 + 4 * groups) {
         column[1] = axis_weights(x, x->first + i, &first, (int32_t *)column + 2);
         column[0] = first;
+        job->end = first + column[1];
         split_weights(column + 2, column[1], groups);
         if (first + 4 * groups + 2 > x->in && i < job->safe) job->safe = i;
     }
+    job->first = job->columns[0];
+    if (job->first) job->first -= (job->first + job->source->odd_x) % 2;
+    if (job->end < x->in) job->end += (job->end + job->source->odd_x) % 2;
 }
 
 static void resize_across(const struct job *job, const uint8_t *line, uint8_t *row) {
@@ -180,26 +183,11 @@ static void resize_across(const struct job *job, const uint8_t *line, uint8_t *r
     job->kernels.across(&args, 0, job->plan->x.visible);
 }
 
-/* The source pixels that the columns inside the crop depend on, and what shares chroma with them. */
-static void needed_columns(const struct job *job, uint32_t *first, uint32_t *end) {
-    const struct morsel_axis *x = &job->plan->x;
-    *first = x->first;
-    *end = x->first + x->visible;
-    if (!x->taps) return;
-    const uint32_t *last = column_at(job, x->visible - 1);
-    *first = job->columns[0];
-    *end = last[0] + last[1];
-    if (*first) *first -= (*first + job->source->odd_x) % 2;
-    if (*end < x->in) *end += (*end + job->source->odd_x) % 2;
-}
-
 /* Source row y, the columns inside the crop, resized across. */
 static void take_row(const struct job *job, uint32_t y, uint8_t *row) {
     const struct morsel_picture_plan *plan = job->plan;
-    uint32_t first, end;
-    needed_columns(job, &first, &end);
-    size_t skipped = plan->x.taps ? (size_t)first * plan->channels : 0;
-    const uint8_t *pixels = take_pixels(job, y, first, end - first, plan->x.taps ? job->line + skipped : row);
+    size_t skipped = plan->x.taps ? (size_t)job->first * plan->channels : 0;
+    const uint8_t *pixels = take_pixels(job, y, job->first, job->end - job->first, plan->x.taps ? job->line + skipped : row);
     if (plan->x.taps) resize_across(job, pixels - skipped, row);
     else if (plan->plain) memcpy(row, pixels, plan->row_bytes);
 }
@@ -260,9 +248,7 @@ static void make_row(struct job *job, uint32_t i) {
     }
     uint32_t count = axis_weights(&plan->y, i, &job->top, job->row_weights);
     if (plan->down_first) {
-        uint32_t first, end;
-        needed_columns(job, &first, &end);
-        blend_rows(job, count, first, end, job->line);
+        blend_rows(job, count, job->first, job->end, job->line);
         resize_across(job, job->line, job->row);
         return;
     }
@@ -273,34 +259,31 @@ static void make_row(struct job *job, uint32_t i) {
 
 /* --- Into the input --------------------------------------------------------------------------------------------------- */
 
-static void put_pixel(const struct morsel_sink *sink, ptrdiff_t at, uint32_t channel, uint8_t pixel) {
-    float value;
+/* `n` pixels, each `step` bytes behind the one before, to place `at` and on; their channels lie `apart`. */
+static void put_pixels(const struct morsel_sink *sink, ptrdiff_t at, uint32_t n, const uint8_t *pixel, ptrdiff_t step, ptrdiff_t apart) {
     if (sink->element == 1) {
-        sink->data[at] = sink->table[channel][pixel];
+        bool gray = sink->channels == 1;
+        struct morsel_put_args args = {sink->data + at,  sink->step_x,   gray ? 0 : sink->step_c,       pixel, step,
+                                       gray ? 0 : apart, sink->table[0], gray ? 0 : sizeof *sink->table};
+        morsel_put_bytes(&args, n);
         return;
     }
-    value = morsel_normalize(sink->rule, channel, pixel);
-    memcpy(sink->data + 4 * at, &value, 4);
+    for (; n; n--, at += sink->step_x, pixel += step)
+        for (uint32_t c = 0; c < sink->channels; c++) {
+            float value = morsel_normalize(sink->rule, c, pixel[(ptrdiff_t)c * apart]);
+            memcpy(sink->data + 4 * (at + (ptrdiff_t)c * sink->step_c), &value, 4);
+        }
 }
 
 /* Row y of the frame's result: the row that was made between ends of `fill`, or all of that. */
 static void put_row(const struct morsel_sink *sink, const struct morsel_picture_plan *plan, uint32_t y, const uint8_t *row) {
     const struct morsel_axis *x = &plan->x;
-    uint32_t begin = row ? x->pad : x->size, end = row ? x->pad + x->visible : x->size;
-    ptrdiff_t step = sink->step_x;
-    for (uint32_t c = 0; c < sink->channels; c++) {
-        const uint8_t *source = row && plan->channels > 1 ? row + (sink->swap ? 2 - c : c) : row;
-        ptrdiff_t at = (ptrdiff_t)sink->first + (ptrdiff_t)y * sink->step_y + (ptrdiff_t)c * sink->step_c;
-        uint32_t i = 0;
-        for (; i < begin; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
-        if (sink->element == 1) {
-            morsel_put_bytes(sink->data + at, step, source, plan->channels, end - begin, sink->table[c]);
-            at += (ptrdiff_t)(end - begin) * step;
-            i = end;
-        }
-        for (; i < end; i++, at += step, source += plan->channels) put_pixel(sink, at, c, *source);
-        for (; i < x->size; i++, at += step) put_pixel(sink, at, c, sink->fill[c]);
-    }
+    const ptrdiff_t at = (ptrdiff_t)sink->first + (ptrdiff_t)y * sink->step_y, swap = plan->channels > 1 && sink->swap ? 2 : 0;
+    const uint32_t begin = row ? x->pad : x->size, end = row ? begin + x->visible : begin;
+    put_pixels(sink, at, begin, sink->fill, 0, 1);
+    if (row)
+        put_pixels(sink, at + (ptrdiff_t)begin * sink->step_x, end - begin, row + swap, plan->channels, plan->channels > 1 ? 1 - swap : 0);
+    put_pixels(sink, at + (ptrdiff_t)end * sink->step_x, x->size - end, sink->fill, 0, 1);
 }
 
 static void start_job(struct job *job, const struct morsel_picture_plan *plan, const struct morsel_source *source, void *scratch) {
@@ -316,7 +299,7 @@ static void start_job(struct job *job, const struct morsel_picture_plan *plan, c
     job->row = job->line + plan->line_bytes;
     job->top = job->ready = 0;
     memset(job->line, 0, plan->line_bytes); /* kernels read up to 16 bytes behind its pixels, times weights of 0 */
-    if (plan->x.taps) make_columns(job);
+    make_columns(job);
 }
 
 void morsel_picture_rows(const struct morsel_picture_plan *plan, const struct morsel_source *source, const struct morsel_sink *sink,

@@ -100,8 +100,15 @@ void morsel_colors_c(const struct morsel_colors_args *a, uint32_t begin, uint32_
     }
 }
 
-void morsel_put_bytes(uint8_t *to, ptrdiff_t step, const uint8_t *pixel, size_t channels, uint32_t n, const uint8_t *table) {
-    for (; n; n--, to += step, pixel += channels) *to = table[*pixel];
+void morsel_put_bytes(const struct morsel_put_args *a, uint32_t n) {
+    const ptrdiff_t step = a->step, apart = a->apart, pixel_step = a->pixel_step, pixel_apart = a->pixel_apart;
+    const uint8_t *pixel = a->pixel, *first = a->table, *second = first + a->table_apart, *third = second + a->table_apart;
+    for (uint8_t *to = a->to; n; n--, to += step, pixel += pixel_step) {
+        uint8_t one = first[pixel[0]], two = second[pixel[pixel_apart]], three = third[pixel[2 * pixel_apart]];
+        to[0] = one;
+        to[apart] = two;
+        to[2 * apart] = three;
+    }
 }
 
 void morsel_pixels_choose(struct morsel_pixel_kernels *table, uint32_t cpu) {

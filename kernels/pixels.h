@@ -68,8 +68,17 @@ morsel_across_fn morsel_across_c, morsel_across_avx2, morsel_across_neon;
 morsel_blend_fn morsel_blend_c, morsel_blend_avx2, morsel_blend_neon;
 morsel_colors_fn morsel_colors_c, morsel_colors_avx2, morsel_colors_neon;
 
-/* One channel of `n` pixels by a table of what its bytes become. */
-void morsel_put_bytes(uint8_t *to, ptrdiff_t step, const uint8_t *pixel, size_t channels, uint32_t n, const uint8_t *table);
+/* Pixels by tables of what the bytes of their channels become: three channels, or the first alone three times. */
+struct morsel_put_args {
+    uint8_t *to;
+    ptrdiff_t step, apart; /* from a pixel to the next, from a channel to the next */
+    const uint8_t *pixel;
+    ptrdiff_t pixel_step, pixel_apart;
+    const uint8_t *table; /* [256] of each channel, ... */
+    size_t table_apart;   /* ... so far from each other */
+};
+
+void morsel_put_bytes(const struct morsel_put_args *a, uint32_t n);
 
 /* Those that a CPU of these features runs fastest. */
 void morsel_pixels_choose(struct morsel_pixel_kernels *table, uint32_t cpu);

@@ -20,24 +20,35 @@ MORSEL_INLINE __m256i load_two(const void *low, const void *high) {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)), _mm_loadu_si128(high), 1);
 }
 
+/* Sums of four pixels by their upper bits and by the lower ones. */
+struct sums {
+    __m256i high, low;
+};
+
+MORSEL_INLINE struct sums weigh_four(const uint8_t *pixel, size_t apart, const uint32_t *weight, size_t words, const __m256i *places) {
+    __m256i pixels = load_two(pixel, pixel + apart), weights = load_two(weight, weight + words);
+    __m256i front = _mm256_shuffle_epi8(pixels, places[0]), back = _mm256_shuffle_epi8(pixels, places[1]);
+    __m256i high = _mm256_madd_epi16(front, _mm256_shuffle_epi32(weights, 0x00));
+    __m256i low = _mm256_madd_epi16(front, _mm256_shuffle_epi32(weights, 0xaa));
+    return (struct sums){_mm256_add_epi32(high, _mm256_madd_epi16(back, _mm256_shuffle_epi32(weights, 0x55))),
+                         _mm256_add_epi32(low, _mm256_madd_epi16(back, _mm256_shuffle_epi32(weights, 0xff)))};
+}
+
 /* A column in each half, the second `words` behind the first, of as many pixels as the longer one has: other weights are 0. */
 MORSEL_INLINE __m256i two_of_three(const uint32_t *column, size_t words, const uint8_t *line, size_t channels, const __m256i *places) {
     const uint8_t *pixel = line + channels * column[0];
     const size_t apart = channels * (column[words] - column[0]);
-    const uint32_t *end = column + column[1];
-    if (column[words + 1] > column[1]) end = column + column[words + 1];
-    __m256i high = _mm256_setzero_si256(), low = _mm256_set1_epi32(MORSEL_PIXEL_HALF);
-    do {
-        __m256i pixels = load_two(pixel, pixel + apart), weights = load_two(column + 2, column + 2 + words);
-        __m256i front = _mm256_shuffle_epi8(pixels, places[0]), back = _mm256_shuffle_epi8(pixels, places[1]);
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(front, _mm256_shuffle_epi32(weights, 0x00)));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(front, _mm256_shuffle_epi32(weights, 0xaa)));
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(back, _mm256_shuffle_epi32(weights, 0x55)));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(back, _mm256_shuffle_epi32(weights, 0xff)));
-        column += 4;
-        pixel += 4 * channels;
-    } while (column < end);
-    return _mm256_srli_epi32(_mm256_add_epi32(low, _mm256_slli_epi32(high, 8)), MORSEL_PIXEL_BITS);
+    struct sums s = weigh_four(pixel, apart, column + 2, words, places);
+    if (words > 6) {
+        uint32_t count = column[1] > column[words + 1] ? column[1] : column[words + 1];
+        for (const uint32_t *end = column + count; (column += 4) < end;) {
+            struct sums more = weigh_four(pixel += 4 * channels, apart, column + 2, words, places);
+            s.high = _mm256_add_epi32(s.high, more.high);
+            s.low = _mm256_add_epi32(s.low, more.low);
+        }
+    }
+    s.low = _mm256_add_epi32(s.low, _mm256_set1_epi32(MORSEL_PIXEL_HALF));
+    return _mm256_srli_epi32(_mm256_add_epi32(s.low, _mm256_slli_epi32(s.high, 8)), MORSEL_PIXEL_BITS);
 }
 
 /* Four gray pixels, by their upper bits in the lower half and by the lower ones in the upper half. */
@@ -149,6 +160,7 @@ MORSEL_INLINE void colors_block(const struct morsel_colors_args *a, const uint8_
     __m256i color[3];
     front = _mm256_unpacklo_epi8(chroma, none);
     back = _mm256_unpackhi_epi8(chroma, none);
+    MORSEL_UNROLL
     for (int c = 0; c < 3; c++) {
         int32_t both;
         memcpy(&both, a->color->chroma[c], sizeof both);
