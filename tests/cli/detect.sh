@@ -139,11 +139,11 @@ verify "which is made again" cmp "$work/whole.csv" "$work/whole4.csv"
 
 mkdir -p "$work/pictures/red"
 cp "$work"/*.ppm "$work/pictures/red/"
-check "a detector has no accuracy in classes" 1 "by its answer rule it gives no classes" eval "$net" "$work/pictures"
-check "nor has it in a report" 1 "by its answer rule it gives no classes" report "$net" --data "$work/pictures" -o "$work/page.html"
+check "a detector wants boxes" 1 "no picture has boxes: NAME.txt beside NAME.jpg" eval "$net" "$work/pictures"
+check "and does in a report" 1 "no picture has boxes" report "$net" --data "$work/pictures" -o "$work/page.html"
 
-verify "nor without its rule" sh -c "$morsel quantize models/spots/network.onnx --data models/spots/pictures --picture models/spots/picture.json -o '$work/plain.morsel'"
-check "as two dimensions are no list" 1 "its first output is no list of classes" eval "$work/plain.morsel" "$work/pictures"
+verify "one without its rule" sh -c "$morsel quantize models/spots/network.onnx --data models/spots/pictures --picture models/spots/picture.json -o '$work/plain.morsel'"
+check "has no list: two dimensions are none" 1 "its first output is no list of classes" eval "$work/plain.morsel" "$work/pictures"
 
 check "not while it is quantized, either" 1 "wants a network whose first output is a score for each class" quantize models/spots/network.onnx \
     --data models/spots/pictures --picture models/spots/picture.json -o "$work/no.morsel" --eval "$work/pictures"

@@ -5,6 +5,7 @@
 #include "tools/base/arena.h"
 #include "tools/base/clock.h"
 #include "tools/network/each.h"
+#include "tools/network/found.h"
 #include "tools/network/scores.h"
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static bool check_network(const struct judge *judge, struct failure *failure) {
                            "the network has %u inputs and %u outputs; accuracy is measured on networks with one input",
                            network->input_count, network->output_count);
     if (network->answer && network->answer->kind != MORSEL_ANSWER_CLASSES)
-        return failure_set(failure, STATUS_INPUT, "by its answer rule it gives no classes; accuracy is measured on those");
+        return failure_set(failure, STATUS_INPUT, "by its answer rule it gives neither classes nor boxes; accuracy is measured on those");
     if (!is_line(network->outputs) || judge->classes < 1 || judge->classes > 1 << 20)
         return failure_set(failure, STATUS_INPUT, "its first output is no list of classes");
     return true;
@@ -86,6 +87,10 @@ static bool open_network(struct judge *judge, const struct network_call *call, s
     struct network *network = &judge->network;
     if (!network_read(network, call, failure) || !network_takes_pictures(network, failure) || !network_start(network, NULL, failure))
         return false;
+    if (found_kind(network) == MORSEL_ANSWER_DETECTIONS)
+        return network->input_count == 1 ||
+               failure_set(failure, STATUS_INPUT, "%s: the network has %u inputs; boxes are counted of networks with one", call->path,
+                           network->input_count);
     judge->batch = network_images(network);
     judge->classes = network->output_count ? network->outputs[0].count / judge->batch : 0;
     return check_network(judge, failure) || failure_prefix(failure, call->path);
@@ -139,18 +144,22 @@ static void count_up(struct judge *judge) {
     qsort_r(judge->misses, judge->miss_count, sizeof *judge->misses, by_probability, judge);
 }
 
-bool judge_open(struct judge *judge, const struct network_call *call, const char *data, size_t limit, unsigned threads,
-                struct failure *failure) {
-    *judge = (struct judge){.worker_count = threads};
-    return open_network(judge, call, failure) && open_workers(judge, failure) && open_data(judge, data, limit, failure);
+bool judge_open(struct judge *judge, const struct judge_call *call, struct failure *failure) {
+    *judge = (struct judge){.worker_count = call->threads};
+    if (!open_network(judge, call->network, failure)) return false;
+    if (found_kind(&judge->network) == MORSEL_ANSWER_DETECTIONS) return judge_boxes_open(judge, call, failure);
+    if (call->against) return failure_set(failure, STATUS_CALL, "--against: the network is no detector by its answer rule");
+    return open_workers(judge, failure) && open_data(judge, call->data, call->limit, failure);
 }
 
 bool judge_run(struct judge *judge, struct failure *failure) {
+    if (judge->boxes) return judge_boxes_run(judge, failure);
     size_t runs = (judge->dataset.count + judge->batch - 1) / judge->batch;
     double start = clock_seconds();
     bool good = each(runs, judge->worker_count, judge->batch > 1 ? "batches of pictures" : "pictures", answer_task, judge, failure);
     judge->seconds = clock_seconds() - start;
     if (good) count_up(judge);
+    snprintf(judge->isa, sizeof judge->isa, "%s", network_isa(judge->workers[0].run));
     return good;
 }
 
@@ -164,20 +173,21 @@ void judge_free(struct judge *judge) {
     free(judge->of);
     free(judge->misses);
     free(judge->matrix);
+    judge_boxes_free(judge);
     dataset_close(&judge->dataset);
     if (judge->network.kind) network_close(&judge->network);
     *judge = (struct judge){0};
 }
 
+size_t judge_wrong(const struct judge *judge) {
+    return judge->boxes ? judge->boxes->worst_count : judge->miss_count;
+}
+
 bool judge_reads(const struct judge *judge, const char *path) {
-    bool read = network_reads(&judge->network, path);
+    bool read = network_reads(&judge->network, path) || (judge->against.kind && network_reads(&judge->against, path));
     for (size_t i = 0; i < judge->dataset.count && !read; i++)
         read = file_same(path, judge->dataset.items[i].path) || file_same(path, judge->dataset.items[i].binary);
     return read;
-}
-
-const char *judge_isa(const struct judge *judge) {
-    return network_isa(judge->workers[0].run);
 }
 
 const char *judge_label(const struct judge *judge, size_t class, char text[32]) {

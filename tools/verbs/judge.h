@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A network over labelled pictures: an answer for each, and what follows from all of them. `eval` says it, `report` shows it. */
+/* A network over labelled pictures: an answer for each, and what follows from all of them. `eval` says it, `report` shows it. Of a detector
+ * judge_boxes.h has it. */
 #ifndef MORSEL_TOOLS_VERBS_JUDGE_H
 #define MORSEL_TOOLS_VERBS_JUDGE_H
 
 #include "tools/base/json.h"
 #include "tools/network/network.h"
 #include "tools/samples/dataset.h"
+#include "tools/verbs/judge_boxes.h"
 
 /* Of more classes there is no matrix: its bytes would grow with their square. */
 enum { JUDGE_MATRIX_MOST = 1000, JUDGE_WORST = 5 };
@@ -21,8 +23,17 @@ struct judge_class {
     size_t images, answers, right; /* of the class, taken for it, both */
 };
 
+/* What is asked for. */
+struct judge_call {
+    const struct network_call *network;
+    const char *data;
+    size_t limit; /* pictures at most, 0: all */
+    unsigned threads;
+    const char *against, *against_answer; /* of a detector: a network in float whose boxes are wanted, and its answer rule; NULL: none */
+};
+
 struct judge {
-    struct network network;
+    struct network network, against;
     struct dataset dataset;
     uint32_t batch; /* images of a run */
     size_t classes;
@@ -30,6 +41,8 @@ struct judge {
     struct judge_worker *workers;
     struct judge_answer *answers; /* [dataset.count] */
     double seconds;
+    char isa[32];              /* the best kernels that were used */
+    struct judge_boxes *boxes; /* of a detector, in the place of all that follows; NULL: it is none */
     /* Counted when all are answered. */
     size_t top1, top5;
     struct judge_class *of; /* [classes] */
@@ -38,18 +51,16 @@ struct judge {
     uint32_t *matrix; /* [true class][answer]; NULL of too many classes */
 };
 
-/* In two parts: whether network and data go together, `limit` pictures at most, 0: all; then the work. judge_free() lets go of it, whatever
- * came of it. */
-bool judge_open(struct judge *judge, const struct network_call *call, const char *data, size_t limit, unsigned threads,
-                struct failure *failure);
+/* In two parts: whether network and data go together, then the work. judge_free() lets go of it, whatever came of it. */
+bool judge_open(struct judge *judge, const struct judge_call *call, struct failure *failure);
 bool judge_run(struct judge *judge, struct failure *failure);
 void judge_free(struct judge *judge);
 
+/* Pictures with a wrong answer, or with wrong boxes. */
+size_t judge_wrong(const struct judge *judge);
+
 /* Whether the path is a file that the network or a picture is read from. */
 bool judge_reads(const struct judge *judge, const char *path);
-
-/* The best kernels that were used. */
-const char *judge_isa(const struct judge *judge);
 
 /* A class's label, or "class 7" in `text` where it has none. */
 const char *judge_label(const struct judge *judge, size_t class, char text[32]);

@@ -55,14 +55,18 @@ static bool judge(const struct call *call, struct report *r, struct failure *fai
     if (!call->data.count) return true;
     if (call->data.count > 1)
         return call->float_path || failure_set(failure, STATUS_CALL, "several --data go with FLOAT.onnx; labelled pictures are one folder");
-    if (!judge_open(&r->judge, &call->network, call->data.values[0], (size_t)call->limit, (unsigned)call->threads, failure)) {
+    const struct judge_call ask = {.network = &call->network,
+                                   .data = call->data.values[0],
+                                   .limit = (size_t)call->limit,
+                                   .threads = (unsigned)call->threads};
+    if (!judge_open(&r->judge, &ask, failure)) {
         if (!r->compared || failure->status == STATUS_SYSTEM) return false;
         message_notice("no answers on the page, as the data are no labelled pictures for the network: %s", failure->text);
         judge_free(&r->judge);
         return true;
     }
     r->judged = judge_run(&r->judge, failure);
-    r->worst = r->judge.miss_count < (size_t)call->worst ? r->judge.miss_count : (size_t)call->worst;
+    r->worst = judge_wrong(&r->judge) < (size_t)call->worst ? judge_wrong(&r->judge) : (size_t)call->worst;
     return r->judged;
 }
 
@@ -96,7 +100,7 @@ static bool look_at_all(struct report *r, const struct network *network, struct 
 /* What the float network says of the worst pictures. One that has another number of classes, or takes no picture as it stands, says
  * nothing. */
 static bool ask_float(const struct call *call, struct report *r, struct failure *failure) {
-    if (!r->judged || !r->compared || !r->worst) return true;
+    if (!r->judged || !r->compared || !r->worst || r->judge.boxes) return true;
     const struct network_call float_call = {.path = call->float_path, .rule = inspect_picture(&r->inspect)};
     struct network network;
     bool open = network_open(&network, &float_call, failure), good = open || failure->status != STATUS_SYSTEM;
@@ -147,7 +151,12 @@ static void say(const struct call *call, const struct report *r, size_t bytes) {
     json_integer(&json, "bytes", (int64_t)bytes);
     json_number(&json, "median_ms", latency_median(&r->bench.latency));
     if (r->compared) json_number(&json, "output_sqnr_db", r->comparing.comparison.output_sqnr);
-    if (r->judged) json_number(&json, "top1", (double)r->judge.top1 / (double)r->judge.dataset.count);
+    if (r->judged && r->judge.boxes) {
+        json_number(&json, "f1", judge_boxes_f1(&r->judge.boxes->all));
+        json_number(&json, "map50", r->judge.boxes->all.ap);
+    } else if (r->judged) {
+        json_number(&json, "top1", (double)r->judge.top1 / (double)r->judge.dataset.count);
+    }
     json_close(&json);
 }
 

@@ -30,6 +30,7 @@ void report_network(const struct report *report, FILE *file);
 void report_latency(const struct report *report, FILE *file);
 void report_layers(const struct report *report, FILE *file);
 bool report_answers(const struct report *report, FILE *file, struct failure *failure);
+bool report_boxes(const struct report *report, FILE *file, struct failure *failure);
 
 /* A page of the answers alone, `eval --report`: whether it may be written there, asked before the pictures are answered; and the page. */
 bool report_may_be(const struct judge *judge, const char *path, struct failure *failure);

@@ -116,6 +116,7 @@ bool report_answers(const struct report *r, FILE *file, struct failure *failure)
     const struct judge *judge = &r->judge;
     double images = (double)judge->dataset.count;
     bool good = true;
+    if (judge->boxes) return report_boxes(r, file, failure);
     page_heading(file, "Answers");
     page_paragraph(file, "%zu labelled pictures: top-1 %.2f %% (%zu), top-5 %.2f %% (%zu).", judge->dataset.count,
                    100 * (double)judge->top1 / images, judge->top1, 100 * (double)judge->top5 / images, judge->top5);

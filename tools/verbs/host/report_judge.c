@@ -14,6 +14,14 @@ bool report_may_be(const struct judge *judge, const char *path, struct failure *
 static void put_tiles(const struct judge *judge, FILE *file) {
     const double images = (double)judge->dataset.count;
     page_tiles(file, true);
+    if (judge->boxes) {
+        page_tile(file, "mAP at IoU 0.5", "%.4f", judge->boxes->all.ap);
+        page_tile(file, "F1", "%.4f", judge_boxes_f1(&judge->boxes->all));
+        page_tile(file, "pictures", "%zu", judge->dataset.count);
+        page_tile(file, "boxes", "%zu", judge->boxes->all.wanted);
+        page_tiles(file, false);
+        return;
+    }
     page_tile(file, "top-1", "%.2f %%", 100 * (double)judge->top1 / images);
     page_tile(file, "top-5", "%.2f %%", 100 * (double)judge->top5 / images);
     page_tile(file, "pictures", "%zu", judge->dataset.count);
@@ -22,7 +30,7 @@ static void put_tiles(const struct judge *judge, FILE *file) {
 }
 
 bool report_judge(const struct judge *judge, size_t worst, const char *path, struct failure *failure) {
-    const struct report r = {.judge = *judge, .judged = true, .worst = worst < judge->miss_count ? worst : judge->miss_count};
+    const struct report r = {.judge = *judge, .judged = true, .worst = worst < judge_wrong(judge) ? worst : judge_wrong(judge)};
     struct text_stream stream;
     if (!text_open(&stream)) return failure_memory(failure, 0);
     page_start(stream.file, judge->network.call.path);
