@@ -36,6 +36,8 @@ static enum index index_kind(const struct onnx_value *x, int depth, struct searc
     if (!depth || !search->left || !onnx_is_checked(node) || !node->input_count || !node->inputs[0]) return UNKNOWN;
     search->left--;
     if (is_one_of(node, places)) return COMPUTED;
+    if (graph_is(node, "Cast") && node->inputs[0]->type == ONNX_FLOAT)
+        return onnx_attribute_int(node, ONNX_EXACT_MARK, 0) ? UNKNOWN : COMPUTED; /* cut off, or what was made of floats already */
     const bool sum = is_one_of(node, sums), join = onnx_class_of(node) == ONNX_JOIN,
                move = graph_is(node, "Cast") || onnx_class_of(node) == ONNX_MOVE;
     if (!sum && !join && !move) return UNKNOWN;
@@ -136,17 +138,17 @@ static bool is_whole(const struct onnx_value *x, int depth, struct search *searc
     return true;
 }
 
-/* A Cast of floats cuts towards 0. */
-static bool change_cut(struct onnx_graph *g, struct onnx_node *node) {
-    const struct onnx_node *cast = node->inputs[1]->producer;
-    struct onnx_value *x = graph_is(cast, "Cast") ? onnx_input(cast, 0) : NULL;
+/* What a Cast to integers and back makes of floats: they are cut towards 0. */
+void change_cut(struct onnx_graph *g, struct onnx_node *cast, struct onnx_value *x) {
     struct search search = {MANY};
-    if (!x || x->type != ONNX_FLOAT || onnx_attribute_int(cast, ONNX_EXACT_MARK, 0) || !onnx_is_checked(cast)) return false;
-    if (!is_whole(x, FAR, &search))
-        x = exact(g, node, "Mul", exact(g, node, "Floor", put(g, node, "Abs", x, NULL, &x->shape), NULL, &x->shape),
-                  put(g, node, "Sign", x, NULL, &x->shape), &x->shape);
-    count_in_floats(g, node, x, node->inputs[1]->type);
-    return true;
+    if (is_whole(x, FAR, &search)) {
+        edit_become(g, cast, "Identity", "", &x, 1);
+        return;
+    }
+    struct onnx_value *inputs[2] = {exact(g, cast, "Floor", put(g, cast, "Abs", x, NULL, &x->shape), NULL, &x->shape),
+                                    put(g, cast, "Sign", x, NULL, &x->shape)};
+    edit_become(g, cast, "Mul", "", inputs, 2);
+    edit_attribute_int(g, cast, ONNX_EXACT_MARK, 1);
 }
 
 /* An index below 0 counts from the end. */
@@ -190,7 +192,6 @@ bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_is(node, "Gather") || !x || !at || at->constant || !at->producer || !onnx_is_integer(at->type) || at->shape.rank < 0 ||
         onnx_attribute_int(node, "axis", 0))
         return false;
-    if (is_table(x) && change_cut(g, node)) return true;
     if (index_kind(at, FAR, &search) != COMPUTED) return false;
     if (is_table(x)) {
         count_in_floats(g, node, put_cast(g, node, at, ONNX_FLOAT), at->type);

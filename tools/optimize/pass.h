@@ -39,6 +39,7 @@ int pass_pools(struct onnx_graph *g);         /* means and maxima over a whole p
 
 /* A Gather by an index that is computed becomes a product, of Casts to float; a GatherND such a Gather. False: it is none. */
 bool change_lookup(struct onnx_graph *g, struct onnx_node *node);
+void change_cut(struct onnx_graph *g, struct onnx_node *cast, struct onnx_value *x);
 bool change_slices_lookup(struct onnx_graph *g, struct onnx_node *node);
 
 /* Whether a pass that puts nodes in goes on with node i: there is one, and the network has not grown too long to become a blob. */

@@ -79,6 +79,10 @@ static bool change_cast(struct onnx_graph *g, struct onnx_node *cast) {
         edit_set_input(g, cast, 0, from);
         return true;
     }
+    if (graph_is(node, "Cast") && node->inputs[0] && node->inputs[0]->type == ONNX_FLOAT && !onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) {
+        change_cut(g, cast, node->inputs[0]);
+        return true;
+    }
     const int numbers = numbers_of(node);
     for (int i = 0; i < numbers; i++)
         if (!is_integer(node->inputs[i]) || node->inputs[i]->shape.rank < 0) return false;

@@ -68,7 +68,7 @@ static void casts_between_floats_are_gone(void **state) {
     static const struct row rows[] = {
         {13, PICTURE, "Cast x > a to:10; Relu a > b; Cast b > y to:1", "Relu"},
         {13, PICTURE, "Cast x > a to:11; Relu a > b; Cast b > c to:10; Sigmoid c > d; Cast d > y to:1", "Relu Sigmoid"},
-        {13, PICTURE, "Cast x > a to:10; Cast a > b to:6; Cast b > y to:1", "Cast Cast"},
+        {13, PICTURE, "Cast x > a to:10; Cast a > b to:6; Cast b > y to:1", "LeakyRelu Floor Sign Mul"},
         {17, WORDS, "Cast %8 > s to:10; Cast x > a to:10; LayerNormalization a s > n; Cast n > y to:1", ROOT " Mul"},
     };
     CHECK(rows);
