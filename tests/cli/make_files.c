@@ -12,6 +12,7 @@
  *   behind_pads.onnx, two_pads.onnx, denormal.onnx  a pool whose windows begin behind its input, a Pad with pads both as an input and
  *                  as an attribute, a product whose output's scale is denormal; each between bytes
  *   missing.onnx   in float, an Einsum whose first input is missing
+ *   chosen.onnx    in float, a table whose lines are chosen by what a layer makes
  *   fused.onnx     in float, a layer with its activation in one node, as ONNX Runtime has it
  *   quotes.onnx    in float, a value with quotes in its name before a node that is refused
  *   ids.morsel     ids int32 [1, 4] to float32 [1, 4], by a text rule without tokens; a second variant gives uint8 [1, 4]
@@ -380,6 +381,25 @@ static void make_fused(void) {
     free(model.data);
 }
 
+/* A table whose lines are chosen by what a layer makes. */
+static void make_chosen(void) {
+    struct bytes graph = {0}, model;
+    const struct number numbers[] = {{1, 0.5}, {2, -0.5}, {3, 1}, {4, 2}};
+    const int64_t dims[] = {2, 2};
+    add_value(&graph, 11, "x", ONNX_FLOAT, "3,2");
+    add_value(&graph, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&graph, "w", ONNX_FLOAT, 2, dims, numbers, 4);
+    add_constant(&graph, "one", ONNX_FLOAT, 0, NULL, &(struct number){1, 1}, 1);
+    add_constant(&graph, "none", ONNX_FLOAT, 0, NULL, &(struct number){0, 0}, 1);
+    add_node(&graph, "layer", "MatMul", "x w", "a", "");
+    add_node(&graph, "bounds", "Clip", "a none one", "b", "");
+    add_node(&graph, "cut", "Cast", "b", "i", "to:7");
+    add_node(&graph, "choice", "Gather", "w i", "y", "");
+    model = model_message(&graph, 13);
+    write_file("chosen.onnx", model.data, model.size);
+    free(model.data);
+}
+
 /* Behind a layer stands what is refused, and the value between has a name that a shell would run. */
 static void make_quotes(void) {
     struct bytes graph = {0}, model;
@@ -447,6 +467,7 @@ int main(int argc, char **argv) {
     make_between("denormal.onnx", "1,4,4", "MatMul", "", "b", 1e-45);
     make_missing();
     make_fused();
+    make_chosen();
     make_quotes();
     make_bytes();
     make_order();

@@ -55,6 +55,10 @@ verify "in float where both are said" call_says "head .Gemm. runs in float" 0 $f
     --dynamic-node head -o "$work/e.morsel"
 verify "a layer inside another operator" call_says "Gemm. runs in float" 0 "$work/fused.onnx" --dynamic --exclude FusedGemm -o "$work/e.morsel"
 verify "the same by the node's name" call_says "Gemm. runs in float" 0 "$work/fused.onnx" --dynamic --exclude layer -o "$work/e.morsel"
+verify "lines that a layer in 8 bits chooses" call_says "notice: choice: layers in 8 bits make its indices" 0 "$work/chosen.onnx" --dynamic \
+    -o "$work/e.morsel"
+verify "a layer in float" call 0 "$work/chosen.onnx" --dynamic --exclude layer -o "$work/e.morsel"
+verify "chooses none amiss" sh -c "! grep -q 'make its indices' '$work/err'"
 verify "all sums and none" call_says "adaround or --no-adaround" 2 $float --data $pictures --picture $rule --adaround --no-adaround -o "$work/o.morsel"
 verify "the QDQ file alone" call 0 $float --data $pictures --picture $rule --format qdq -o "$work/alone.onnx"
 verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"

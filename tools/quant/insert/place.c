@@ -385,6 +385,7 @@ struct scheme *place(struct onnx_graph *graph, const struct scheme_options *opti
     place_residuals(scheme);
     place_quotients(scheme);
     place_magnitudes(scheme);
+    place_indices(scheme);
     place_masks(scheme);
     find_tails(&p);
     find_joins(&p);

@@ -26,6 +26,8 @@ void place_residuals(struct scheme *scheme);
 void place_quotients(struct scheme *scheme);
 /* And roots of sums of squares (magnitudes.c). */
 void place_magnitudes(struct scheme *scheme);
+/* And what makes the index of a lookup (indices.c). */
+void place_indices(struct scheme *scheme);
 
 /* One step of place(): sums with attention masks and the Softmax behind them stay float (masks.c). */
 void place_masks(struct scheme *scheme);

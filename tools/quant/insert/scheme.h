@@ -59,6 +59,7 @@ enum scheme_role {
 
 struct scheme_node {
     enum scheme_role role;
+    bool rough; /* it looks lines up by what layers in bytes make */
     struct scheme_layer *layer;
 };
 

@@ -207,6 +207,14 @@ static void notice_left_out(const struct conversion_call *call, const char *qdq,
                     strchr(text, ',') ? "" : "s");
 }
 
+/* Lines are looked up, and no average shows that others are. */
+static void notice_rough(const struct scheme *scheme, struct conversion *c) {
+    for (size_t n = 0; scheme && n < scheme->graph->node_count; n++)
+        if (scheme->nodes[n].rough)
+            onnx_notice(&c->report, "%s: layers in 8 bits make its indices, which may choose other lines; --exclude keeps layers in float",
+                        scheme->graph->nodes[n]->name);
+}
+
 static bool quantize(const struct quantize_call *call, struct work *w, struct failure *failure) {
     struct file_new files[CONVERSION_FILES + 1];
     size_t count = 0;
@@ -214,6 +222,7 @@ static bool quantize(const struct quantize_call *call, struct work *w, struct fa
         !data_stay(call, w, w->attempts.data, failure))
         return false;
     notice_left_out(&call->conversion, call->qdq, &w->conversion);
+    notice_rough(w->quantizer.scheme, &w->conversion);
     if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, failure))) return failure_prefix(failure, call->qdq);
     if (call->conversion.output) count = conversion_files(&call->conversion, &w->conversion, files);
     if (call->qdq) files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
