@@ -172,6 +172,7 @@ static const char *const graph_recipes[] = {
     "GatherND x $0,0",
     "ArgMax x axis:1 keepdims:0;Gather =Cx3 x",
     "Cast x to:7;Gather %5x3 x",
+    "ReverseSequence x $C batch_axis:0 time_axis:1",
     "GatherElements x *1xCx1xW axis:2;Cast x to:1",
     "ScatterElements x $0 $0",
     "Shape x;ScatterElements x $0 $1 axis:0;Reshape ^ x",

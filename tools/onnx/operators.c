@@ -226,6 +226,7 @@ static const struct onnx_operator operators[] = {
      .traits = ONNX_KEEPS_ONE | ONNX_UNCHANGED},
     {"", "Gather", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather, .fold = onnx_fold_gather, .class = ONNX_MOVE, .traits = ONNX_UNCHANGED},
     {"", "CumSum", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_sums, .fold = onnx_fold_sums},
+    {"", "ReverseSequence", 10, ANY, 2, 2, 1, 0, .infer = onnx_infer_same, .taken = TAKES "constant lengths, the first two axes"},
     {"", "GatherElements", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_elements, .fold = onnx_fold_gather_elements},
     {"", "GatherND", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_nd, .fold = onnx_fold_gather_nd},
     {"", "ScatterElements", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_elements},

@@ -79,7 +79,7 @@ static const struct {
     {"affine-merge", "affine maps of affine maps are one", pass_affine_merge},
     {"affine-before", "batch norms and affine maps are in the weights before them", pass_affine_before},
     {"affine-after", "batch norms and affine maps are in the weights behind them", pass_affine_after},
-    {"dense", "factors of Gemm are in its weights", pass_dense},
+    {"dense", "factors of Gemm are in its weights, computed sums behind it", pass_dense},
     /* at the end: what stands behind a convolution is in its weights by now */
     {"windows", "large windows of convolutions are smaller ones over more channels", pass_windows},
 };

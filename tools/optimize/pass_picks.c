@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elements and slices by constant indices are lines of all of them in a row; a Where by a constant condition is a product with it, and a
- * number added.
+ * Elements and slices by constant indices, and sequences backwards, are lines of all of them in a row; a Where by a constant condition is a
+ * product with it, and a number added.
  */
 #include "tools/optimize/pass.h"
 
@@ -67,6 +67,28 @@ static bool change_slices(struct onnx_graph *g, struct onnx_node *node, const st
     return true;
 }
 
+/* The first so many of a sequence backwards, and what is behind them: as many of each as is constant. */
+static bool change_reverse(struct onnx_graph *g, struct onnx_node *node) {
+    const struct onnx_value *x = onnx_input(node, 0);
+    const struct onnx_tensor *lengths = onnx_input_constant(node, 1);
+    const int64_t batch = onnx_attribute_int(node, "batch_axis", 1), time = onnx_attribute_int(node, "time_axis", 0);
+    if (!graph_is(node, "ReverseSequence") || !x || x->constant || !lengths || x->shape.rank < 2 || onnx_elements(&x->shape) < 1)
+        return false;
+    if ((batch != 0 || time != 1) && (batch != 1 || time != 0)) return false;
+    if ((int64_t)lengths->count != x->shape.dims[batch]) return false;
+    const int64_t count = x->shape.dims[0] * x->shape.dims[1];
+    if (count > 1 << 26 || !graph_takes_room(g, 2 * (size_t)count)) return false;
+    int64_t *lines = onnx_alloc(g, (size_t)count * sizeof *lines), stride[2] = {x->shape.dims[1], 1};
+    for (int64_t b = 0; b < x->shape.dims[batch]; b++) {
+        const int64_t length = onnx_integer(lengths, (size_t)b);
+        if (length < 0 || length > x->shape.dims[time]) return false;
+        for (int64_t t = 0; t < x->shape.dims[time]; t++)
+            lines[b * stride[batch] + t * stride[time]] = b * stride[batch] + (t < length ? length - 1 - t : t) * stride[time];
+    }
+    become_lines(g, node, onnx_elements(&x->shape) / count, lines, (int)count);
+    return true;
+}
+
 static bool change_gather(struct onnx_graph *g, struct onnx_node *node) {
     const bool elements = graph_is(node, "GatherElements"), slices = graph_is(node, "GatherND");
     const struct onnx_value *x = onnx_input(node, 0);
@@ -116,7 +138,7 @@ int pass_picks(struct onnx_graph *g) {
         struct onnx_node *node = graph_node_at(g, i);
         if (node->folded || !onnx_is_checked(node) || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0)
             continue;
-        changes += change_gather(g, node) || change_where(g, node);
+        changes += change_gather(g, node) || change_reverse(g, node) || change_where(g, node);
     }
     return changes;
 }

@@ -116,6 +116,7 @@ static const struct row rows[] = {
     {"Gather", 13, "f:5,6,7 l:2,3", "axis:1", "f5,2,3,7"},
     {"Gather", 13, "f:5,6 l#-1", "axis:0", "f6"},
     {"GatherElements", 13, "f:5,6 l:2,6", "axis:0", "f2,6"},
+    {"ReverseSequence", 10, "f:4,2,3 l=4,2", "", "f4,2,3"},
     {"Upsample", 7, "f:1,2,3,4", "scales~~1,1,2,2.5", "f1,2,6,10"},
     {"Upsample", 9, "f:1,2,3,4 f=1,1,2,2.5", "mode@linear", "f1,2,6,10"},
     {"Slice", 9, "f:2,3,4", "starts=1,0 ends=3,-1 axes=1,2", "f2,2,3"},

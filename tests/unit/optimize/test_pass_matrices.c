@@ -76,6 +76,8 @@ static void constant_indices_pick_lines(void **state) {
     static const struct trial list[] = {
         {13, "2,4", "Reshape $3,0,0,-4,1,-1 $2,3 > k; GatherElements x k > y axis:1", 6, {0, 1, 1, 5, 4, 2}},
         {13, "2,4", "Reshape $1,-2,1,0 $1,4 > k; GatherElements x k > y", 4, {5, -2, -1, 0}},
+        {13, "2,4", "ReverseSequence x $2,1,0,2 > y", 8, {5, -2, 3, 2, 1, 4, -1, 0}},
+        {13, "2,4", "ReverseSequence x $3,4 > y batch_axis:0 time_axis:1", 8, {3, -2, 1, 0, 2, -1, 4, 5}},
         {13, "2,2,2", "Reshape $1,0,-1 $3,1 > k; GatherND x k > y", 12, {5, 4, -1, 2, 1, -2, 3, 0, 5, 4, -1, 2}},
         {13, "2,2,2", "Reshape $1,0,0,-1 $2,2 > k; GatherND x k > y", 4, {5, 4, 3, 0}},
         {13, "2,4", "Cast $1,0,0,1 > b to:9; Where b x #9 > y", 8, {1, 9, 9, 0, 5, 9, 9, 2}},
@@ -83,6 +85,23 @@ static void constant_indices_pick_lines(void **state) {
         {13, "2,4", "Cast $1,0,0,1 > b to:9; Neg x > n; Where b x n > y", 8, {1, 2, -3, 0, 5, -4, 1, 2}},
         {13, "2,4", "Cast $1,0,0,1 > b to:9; Reshape $7,9 $2,1 > r; Cast r > k to:1; Where b x k > y", 8, {1, 7, 7, 0, 5, 9, 9, 2}},
     };
+    check_trials(list, sizeof list / sizeof *list);
+}
+
+/* What a Gemm adds may be computed, and so may what it multiplies by. */
+static void products_and_computed_sums_part(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {13, "2,4", "Gemm x %4x4 x > y", "Gemm Add"},
+        {13, "2,4", "Gemm x %4x4 x > y alpha~2 beta~3", "Gemm Mul Add"},
+        {13, "2,4", "Gemm x x > y transB:1", "Transpose MatMul"},
+    };
+    static const struct trial list[] = {
+        {13, "2,4", "Gemm x ~4x4 x > y beta~3", 8, {3.5F, -5.5F, 9.5F, 0.5F, 17.5F, 14.5F, -0.5F, 8.5F}},
+        {13, "2,4", "Gemm ~2x3 ~3x4 x > y", 8, {1.1875F, -1.8125F, 3.1875F, 0.1875F, 5.1875F, 4.1875F, -0.8125F, 2.1875F}},
+        {13, "2,4", "Gemm x x > y transB:1 alpha~2", 4, {28, -12, -12, 92}},
+    };
+    CHECK(rows);
     check_trials(list, sizeof list / sizeof *list);
 }
 
@@ -185,21 +204,18 @@ static void what_is_too_large_or_another_stays(void **state) {
         {13, "1,2048", "Squeeze $1 $0 > k; CumSum x k > y", "MatMul"},
         {18, "1,1,2,4", "Resize x - - $1,1,3,6 > y mode@cubic antialias:1", "Resize"},
         {13, "2,4", "Reshape $4,0 $2,1 > k; GatherElements x k > y axis:1", "GatherElements"},
+        {13, "2,4", "ReverseSequence x $3,5 > y batch_axis:0 time_axis:1", "ReverseSequence"},
     };
     CHECK(rows);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(running_sums_are_products),
-        cmocka_unit_test(cubic_resizes_are_products),
-        cmocka_unit_test(constant_indices_pick_lines),
-        cmocka_unit_test(lines_by_running_sums_are_products),
-        cmocka_unit_test(other_lines_stay),
-        cmocka_unit_test(products_are_cut_to_integers),
-        cmocka_unit_test(moved_bytes_that_are_added_are_floats),
-        cmocka_unit_test(products_of_constants_are_constants),
-        cmocka_unit_test(so_they_are_where_nothing_is_optimized),
+        cmocka_unit_test(running_sums_are_products),           cmocka_unit_test(cubic_resizes_are_products),
+        cmocka_unit_test(constant_indices_pick_lines),         cmocka_unit_test(products_and_computed_sums_part),
+        cmocka_unit_test(lines_by_running_sums_are_products),  cmocka_unit_test(other_lines_stay),
+        cmocka_unit_test(products_are_cut_to_integers),        cmocka_unit_test(moved_bytes_that_are_added_are_floats),
+        cmocka_unit_test(products_of_constants_are_constants), cmocka_unit_test(so_they_are_where_nothing_is_optimized),
         cmocka_unit_test(what_is_too_large_or_another_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
