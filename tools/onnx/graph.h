@@ -64,9 +64,10 @@ struct onnx_value {
     signed char answer;                 /* the same, where a yes or no is all: 1 or -1; 0: nobody asked */
 };
 
+struct onnx_body;
 struct onnx_attribute {
     const char *name;
-    int type; /* AttributeProto.AttributeType: 1 FLOAT 2 INT 3 STRING 4 TENSOR 6 FLOATS 7 INTS 8 STRINGS */
+    int type; /* AttributeProto.AttributeType: 1 FLOAT 2 INT 3 STRING 4 TENSOR 5 GRAPH 6 FLOATS 7 INTS 8 STRINGS */
     float f;
     int64_t i;
     const char *s;
@@ -75,6 +76,7 @@ struct onnx_attribute {
     const float *floats;
     const int64_t *ints;
     const char *const *strings;
+    struct onnx_body *body; /* a graph (flow.c); NULL where it is not read */
 };
 
 struct onnx_node {

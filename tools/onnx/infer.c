@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Types and shapes for every value, one node after the other, constants folded on the way. */
-#include "tools/onnx/internal.h"
+#include "tools/onnx/flow.h"
 #include "tools/onnx/operator.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -180,7 +180,7 @@ static bool copies_all(struct onnx_context *c, const struct onnx_operator *op) {
     return onnx_bad(c, "the file states %lld elements for its output, and it has %lld", (long long)stated, (long long)have);
 }
 
-static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct onnx_report *report) {
+void onnx_infer_node(struct onnx_graph *graph, struct onnx_node *node, struct onnx_report *report) {
     struct onnx_context c = {graph, node, ""};
     const struct onnx_operator *op = onnx_operator_of(node);
     forget_outputs(node);
@@ -194,13 +194,13 @@ static void infer_node(struct onnx_graph *graph, struct onnx_node *node, struct 
 }
 
 bool onnx_infer(struct onnx_graph *graph, struct onnx_report *report, struct failure *failure) {
-    if (!onnx_sort(graph, failure)) return false;
+    if (!onnx_sort(graph, failure) || (onnx_expand_flow(graph) && !onnx_sort(graph, failure))) return false;
     for (size_t i = 0; i < graph->output_count; i++)
         if (onnx_declared(graph->outputs[i])->unreadable)
             return failure_set(failure, STATUS_INPUT, "graph output '%s' %s", graph->outputs[i]->name,
                                onnx_declared(graph->outputs[i])->unreadable);
     onnx_count_uses(graph); /* for who asks whether its output is read; onnx_prune() counts what is left */
-    for (size_t i = 0; i < graph->node_count; i++) infer_node(graph, graph->nodes[i], report);
+    for (size_t i = 0; i < graph->node_count; i++) onnx_infer_node(graph, graph->nodes[i], report);
     onnx_prune(graph);
     for (size_t i = 0; i < graph->output_count; i++)
         if (!onnx_declared(graph->outputs[i])->type) onnx_declared(graph->outputs[i])->type = graph->outputs[i]->type;

@@ -168,11 +168,21 @@ static bool rename_values(const struct call *call, size_t count, char **names) {
     return true;
 }
 
+/* A graph inside reads values by the function's names, which nobody changes there: without it the node is refused. */
+static void drop_bodies(Onnx__Node *node) {
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        ProtobufCBinaryData *g = &node->attribute[i]->g;
+        free(g->data);
+        *g = (ProtobufCBinaryData){0, NULL};
+    }
+}
+
 static bool rename_node(const struct call *call, Onnx__Node *node, size_t number) {
     if (!rename_values(call, node->n_input, node->input) || !rename_values(call, node->n_output, node->output)) return false;
     const char *outer = *call->node->name ? call->node->name : call->function->name;
     const char *inner = *node->name ? node->name : node->op_type;
     char *name = NULL;
+    drop_bodies(node);
     if (!pay(call, BLOCK + strlen(outer) + strlen(inner))) return false;
     if (asprintf(&name, "%s/%s_%zu", outer, inner, number) < 0) name = NULL;
     set_string(&node->name, must_have(name, strlen(outer)));

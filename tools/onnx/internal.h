@@ -68,6 +68,7 @@ struct onnx_external {
     uint64_t there, taken;
 };
 
+struct onnx_scope;
 struct onnx_memory {
     struct arena arena; /* holds the graph, and this, as well */
     Onnx__Model *model; /* tensors, names and attributes point into it */
@@ -86,6 +87,9 @@ struct onnx_memory {
     size_t outputs_tried;             /* outputs among which it looked for one; the same */
     size_t folded_bytes;              /* constants made by folding so far */
     size_t folded_work;               /* elements computed by folding so far */
+    size_t flow_work;                 /* nodes, rounds and bytes of graphs inside of nodes so far (flow.c) */
+    uint64_t flow_bytes;              /* that they take */
+    const char *folder;               /* where external data may lie */
     bool rebound;                     /* a fixed dimension was overridden: what the file says of shapes is out of date */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From a file to a graph: every name resolved, every constant checked, nothing inferred yet. */
-#include "tools/onnx/internal.h"
+#include "tools/onnx/flow.h"
 #include "tools/onnx/operator.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@ enum { FIRST_IR = 3, FIRST_OPSET = 7, USUAL_OPSET = 13, LAST_OPSET = 23 };
 struct loader {
     struct onnx_graph *graph;
     const Onnx__Model *model;
-    const char *folder; /* where external data may lie */
+    const struct onnx_scope *around; /* the graphs that nodes stand in; NULL: none */
     struct failure *failure;
 };
 
@@ -104,20 +104,23 @@ static bool declare(struct loader *l, struct onnx_value *value, const Onnx__Valu
     return true;
 }
 
+bool onnx_load_constant(struct onnx_graph *graph, struct onnx_value *value, const Onnx__Tensor *from, struct failure *failure) {
+    struct onnx_declared *declared = onnx_declared(value);
+    value->constant = onnx_read_tensor(graph, from, graph->memory->folder, &declared->unreadable, failure);
+    if (!value->constant) return declared->unreadable != NULL;
+    value->type = value->constant->type;
+    value->shape = value->constant->shape;
+    return true;
+}
+
 static bool load_initializers(struct loader *l) {
     const Onnx__Graph *g = l->model->graph;
     for (size_t i = 0; i < g->n_initializer; i++) {
         const Onnx__Tensor *tensor = g->initializer[i];
         if (!*tensor->name) return FAIL(l, "initializer %zu has no name", i);
         struct onnx_value *value = onnx_named(l->graph, tensor->name);
-        struct onnx_declared *declared = onnx_declared(value);
-        if (value->constant || declared->unreadable) return FAIL(l, "there are two initializers named '%s'", tensor->name);
-        value->constant = onnx_read_tensor(l->graph, tensor, l->folder, &declared->unreadable, l->failure);
-        if (!value->constant && !declared->unreadable) return false;
-        if (value->constant) {
-            value->type = value->constant->type;
-            value->shape = value->constant->shape;
-        }
+        if (value->constant || onnx_declared(value)->unreadable) return FAIL(l, "there are two initializers named '%s'", tensor->name);
+        if (!onnx_load_constant(l->graph, value, tensor, l->failure)) return false;
     }
     for (size_t i = 0; i < g->n_sparse_initializer; i++) {
         const Onnx__Tensor *values = g->sparse_initializer[i]->values;
@@ -149,7 +152,15 @@ static bool load_inputs(struct loader *l) {
 static int attribute_type(const struct onnx_node *node, const Onnx__Attribute *a) {
     if (a->type) return a->type;
     int known = onnx_attribute_type(node, a->name);
-    return a->t ? 4 : a->n_ints ? 7 : a->n_floats ? 6 : a->n_strings ? 8 : a->s.len ? 3 : a->f != 0 ? 1 : a->i || !known ? 2 : known;
+    return a->t             ? 4
+           : a->g.len       ? ONNX_GRAPH_ATTRIBUTE
+           : a->n_ints      ? 7
+           : a->n_floats    ? 6
+           : a->n_strings   ? 8
+           : a->s.len       ? 3
+           : a->f != 0      ? 1
+           : a->i || !known ? 2
+                            : known;
 }
 
 static const char *bytes_text(struct onnx_graph *graph, const ProtobufCBinaryData *bytes) {
@@ -165,7 +176,7 @@ static bool load_attribute(struct loader *l, const struct onnx_node *node, const
     case 4:
         if (from->t) {
             const char *unreadable = NULL;
-            a->t = onnx_read_tensor(l->graph, from->t, l->folder, &unreadable, l->failure);
+            a->t = onnx_read_tensor(l->graph, from->t, l->graph->memory->folder, &unreadable, l->failure);
             if (!a->t && !unreadable) {
                 char inner[256];
                 snprintf(inner, sizeof inner, "%.255s", l->failure->text);
@@ -173,6 +184,7 @@ static bool load_attribute(struct loader *l, const struct onnx_node *node, const
             }
         }
         break;
+    case ONNX_GRAPH_ATTRIBUTE: a->body = onnx_read_body(l->graph, from->g.data, from->g.len, l->around); break;
     case 6: a->count = from->n_floats, a->floats = from->floats; break;
     case 7: a->count = from->n_ints, a->ints = from->ints; break;
     case 8: {
@@ -181,7 +193,7 @@ static bool load_attribute(struct loader *l, const struct onnx_node *node, const
         a->count = from->n_strings, a->strings = strings;
         break;
     }
-    default: break; /* numbers are copied already; subgraphs are left to whoever refuses the node */
+    default: break; /* numbers are copied already; lists of graphs are left to whoever refuses the node */
     }
     return true;
 }
@@ -236,7 +248,14 @@ static bool load_node(struct loader *l, struct onnx_node *node, const Onnx__Node
         if (!strcmp(from->attribute[i]->name, ONNX_EXACT_MARK)) continue; /* the passes', of what they have shown: no file's word counts */
         if (!load_attribute(l, node, from->attribute[i], &node->attributes[node->attribute_count++])) return false;
     }
+    for (size_t i = 0; i < node->attribute_count; i++) onnx_body_inputs(&node->attributes[i], node->input_count);
     return load_outputs_of(l, node, from);
+}
+
+bool onnx_load_node(struct onnx_graph *graph, struct onnx_node *node, const Onnx__Node *from, size_t number,
+                    const struct onnx_scope *around, struct failure *failure) {
+    struct loader l = {graph, graph->memory->model, around, failure};
+    return load_node(&l, node, from, number);
 }
 
 static bool load_nodes(struct loader *l) {
@@ -250,7 +269,7 @@ static bool load_nodes(struct loader *l) {
     return true;
 }
 
-static bool has_source(const struct onnx_value *value) {
+bool onnx_has_source(const struct onnx_value *value) {
     return value->producer || value->is_input || value->constant || ((const struct onnx_declared *)value)->unreadable;
 }
 
@@ -258,7 +277,7 @@ static bool check_sources(struct loader *l) {
     for (size_t n = 0; n < l->graph->node_count; n++) {
         const struct onnx_node *node = l->graph->nodes[n];
         for (int i = 0; i < node->input_count; i++)
-            if (node->inputs[i] && !has_source(node->inputs[i]))
+            if (node->inputs[i] && !onnx_has_source(node->inputs[i]))
                 return FAIL(l, "node '%s' (%s) reads '%s', which no node makes and which is no input", node->name, node->op,
                             node->inputs[i]->name);
     }
@@ -271,7 +290,7 @@ static bool load_outputs(struct loader *l) {
     l->graph->outputs = onnx_alloc(l->graph, g->n_output * sizeof(void *));
     for (size_t i = 0; i < g->n_output; i++) {
         struct onnx_value *value = onnx_find(l->graph, g->output[i]->name);
-        if (!value || !has_source(value)) return FAIL(l, "graph output '%s' is made by no node", g->output[i]->name);
+        if (!value || !onnx_has_source(value)) return FAIL(l, "graph output '%s' is made by no node", g->output[i]->name);
         if (value->is_output) return FAIL(l, "there are two graph outputs named '%s'", value->name);
         value->is_output = true;
         if (!value->is_input && !declare(l, value, g->output[i])) return false;
@@ -289,7 +308,7 @@ static void split_path(struct loader *l, const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     int length = dot && dot > name ? (int)(dot - name) : (int)strlen(name);
     l->graph->name = onnx_text(l->graph, "%.*s", length, name);
-    l->folder = slash ? onnx_text(l->graph, "%.*s", (int)(slash - path + 1), path) : "./";
+    l->graph->memory->folder = slash ? onnx_text(l->graph, "%.*s", (int)(slash - path + 1), path) : "./";
 }
 
 /* protobuf-c gives NULL for a damaged message and for want of memory alike. */
@@ -326,8 +345,10 @@ struct onnx_graph *onnx_load(const char *path, struct failure *failure) {
     struct loader l = {graph, model, NULL, failure};
     split_path(&l, path);
     if (check_header(&l) && onnx_inline_functions(model, failure) && check_opset(&l) && load_initializers(&l) && load_inputs(&l) &&
-        load_nodes(&l) && load_outputs(&l) && check_sources(&l))
+        load_nodes(&l) && load_outputs(&l) && check_sources(&l)) {
+        onnx_read_flow(graph);
         return graph;
+    }
     onnx_free(graph);
     return NULL;
 }

@@ -3,7 +3,7 @@
  * What a file's message would take in memory, counted from its bytes before protobuf-c unpacks it: two bytes of a file can become a
  * struct of 250. The schema's descriptors lead the walk. No message of onnx.proto contains itself, which bounds its depth.
  */
-#include "tools/onnx/internal.h"
+#include "tools/onnx/flow.h"
 #include <inttypes.h>
 
 enum {
@@ -137,6 +137,13 @@ static bool walk_message(struct walk *w, const ProtobufCMessageDescriptor *messa
 bool onnx_check_message(const uint8_t *bytes, size_t size, uint64_t *taken, struct failure *failure) {
     struct walk w = {bytes, 0, BYTES_FOR_ANY + (uint64_t)size * BYTES_FOR_EACH, failure};
     bool good = walk_message(&w, &onnx__model__descriptor, (struct span){bytes, bytes + size});
+    *taken = w.taken;
+    return good;
+}
+
+bool onnx_check_body(const uint8_t *bytes, size_t size, uint64_t *taken, struct failure *failure) {
+    struct walk w = {bytes, *taken, BYTES_FOR_ANY + (uint64_t)size * BYTES_FOR_EACH, failure};
+    bool good = walk_message(&w, &onnx__graph__descriptor, (struct span){bytes, bytes + size});
     *taken = w.taken;
     return good;
 }
