@@ -87,7 +87,7 @@ verify "the page" page "$work/a.html" "4 pictures with 13 boxes" "mAP at IoU 0.5
 verify "a picture for each" sh -c "[ \$(grep -o 'src=\"data:image/png;base64,' '$work/a.html' | wc -l) -eq 3 ]"
 check "--report over labels" 2 "name it FILE.html" eval "$net" "$set" --report "$set/labels/a.txt"
 check "report" 0 "what it is, memory, time, answers" report "$net" --data "$set" -o "$work/r.html" --runs 2
-verify "its page" page "$work/r.html" "4 pictures with 13 boxes" "Worst pictures"
+verify "its page" page "$work/r.html" "F1 of the boxes" "4 pictures with 13 boxes" "Worst pictures"
 check "report --json" 0 '"map50": 0\.' report "$net" --data "$set" -o "$work/r.html" --runs 2 --json
 check "report beside float" 0 "layers beside float, answers" report "$net" $spots/network.onnx --data "$set" -o "$work/r.html" --runs 2
 check "report without labels" 1 "no picture has boxes" report "$net" --data "$work/bare" -o "$work/r.html" --runs 2

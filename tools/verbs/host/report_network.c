@@ -20,7 +20,8 @@ static void put_tiles(const struct report *r, FILE *file) {
     page_tile(file, "arena", "%.1f KB", r->inspect.header->arena_bytes / 1e3);
     page_tile(file, "blob", "%.1f KB", (double)r->inspect.network.blob.size / 1e3);
     page_tile(file, "multiply-accumulates", "%.1f M", (double)macs_of(r->inspect.header) / 1e6);
-    if (r->judged) page_tile(file, "top-1 of the pictures", "%.2f %%", 100 * (double)r->judge.top1 / (double)r->judge.dataset.count);
+    if (r->judged && r->judge.boxes) page_tile(file, "F1 of the boxes", "%.4f", judge_boxes_f1(&r->judge.boxes->all));
+    else if (r->judged) page_tile(file, "top-1 of the pictures", "%.2f %%", 100 * (double)r->judge.top1 / (double)r->judge.dataset.count);
     if (r->compared) page_tile(file, "SQNR of the output", "%.1f dB", r->comparing.comparison.output_sqnr);
     page_tiles(file, false);
 }
