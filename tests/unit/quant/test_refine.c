@@ -22,9 +22,10 @@ static void weights(struct bytes *graph, const char *name, int outputs, int inpu
 /*
  * Stem, depthwise and projection to a trunk; a branch that is added to the trunk; a head. WIDE: the trunk's channels and those of the
  * branch's middle are up to 64 times as wide as they would be, and what reads them makes up for it: the same function of x. STRIDED: the
- * trunk's channels lie around numbers far from each other. PADDED: so they do, and the branch reads zeros around the picture.
+ * trunk's channels lie around numbers far from each other. PADDED: so they do, and the branch reads zeros around the picture. SHARED: the
+ * branch ends with the projection's weights.
  */
-enum shape { EVEN, WIDE, STRIDED, PADDED };
+enum shape { EVEN, WIDE, STRIDED, PADDED, SHARED };
 
 static struct onnx_graph *make_graph(enum shape shape) {
     bool wide = shape == WIDE, apart = shape == STRIDED || shape == PADDED;
@@ -51,7 +52,7 @@ static struct onnx_graph *make_graph(enum shape shape) {
     add_node(&graph, "project", "Conv", "c1 w2 b2", "t", "");
     add_node(&graph, "expand", "Conv", "t w3", "c3", shape == PADDED ? "pads=1,1,1,1 group:8" : "");
     add_node(&graph, "relu", "Relu", "c3", "r3", "");
-    add_node(&graph, "back", "Conv", "r3 w4 b4", "c4", "");
+    add_node(&graph, "back", "Conv", shape == SHARED ? "r3 w2 b4" : "r3 w4 b4", "c4", "");
     add_node(&graph, "sum", "Add", "t c4", "u", "");
     add_node(&graph, "head", "Conv", "u w5", "c5", "");
     add_node(&graph, "pool", "GlobalAveragePool", "c5", "y", "");
@@ -183,6 +184,17 @@ static void rounding_is_better_and_repeats(void **state) {
     setup_close(&b.setup);
 }
 
+static void weights_of_several_layers_stay_the_same_ones(void **state) {
+    (void)state;
+    for (int shape = 0; shape < 2; shape++) {
+        try(&a, shape ? SHARED : EVEN, &(struct quantize_options){.round_most = REFINE_LARGE, .keep_channels = true});
+        const struct scheme *scheme = a.setup.q.scheme;
+        assert_int_equal(scheme->layer_count, 6);
+        assert_int_equal(memcmp(scheme->layers[2].values, scheme->layers[4].values, 64) == 0, shape);
+        setup_close(&a.setup);
+    }
+}
+
 /* One layer at a time, for want of memory, is as good as all at once. */
 static void one_layer_at_a_time_is_as_good(void **state) {
     (void)state;
@@ -220,12 +232,10 @@ static void layers_of_large_sums_stay(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equalized_channels_compute_the_same),
-                                       cmocka_unit_test(equalizing_helps_where_there_is_one_scale),
-                                       cmocka_unit_test(centred_channels_gain_six_decibels),
-                                       cmocka_unit_test(corrected_biases_halve_the_average_error),
-                                       cmocka_unit_test(rounding_is_better_and_repeats),
-                                       cmocka_unit_test(one_layer_at_a_time_is_as_good),
-                                       cmocka_unit_test(layers_of_large_sums_stay)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equalized_channels_compute_the_same), cmocka_unit_test(equalizing_helps_where_there_is_one_scale),
+        cmocka_unit_test(centred_channels_gain_six_decibels),  cmocka_unit_test(corrected_biases_halve_the_average_error),
+        cmocka_unit_test(rounding_is_better_and_repeats),      cmocka_unit_test(weights_of_several_layers_stay_the_same_ones),
+        cmocka_unit_test(one_layer_at_a_time_is_as_good),      cmocka_unit_test(layers_of_large_sums_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

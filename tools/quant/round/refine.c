@@ -3,9 +3,14 @@
 #include "tools/quant/round/refine.h"
 #include "tools/quant/round/refine_parts.h"
 
+/* Weights that several layers read, as the cells of a recurrent one do, are rounded to nearest: then a blob has them once. */
+static bool one_reads(const struct scheme_layer *layer) {
+    return layer->node->inputs[1]->uses == 1;
+}
+
 static void refine_layer(const struct refine *refine, struct scheme_layer *layer, struct moments *m, struct pool *pool) {
     if (!m->known || !(m->count > 0)) return;
-    if (m->second_count > 0) refine_weights(layer, m, pool);
+    if (m->second_count > 0 && one_reads(layer)) refine_weights(layer, m, pool);
     if (!refine->keep_biases) refine_biases(refine->scheme, layer, m);
 }
 
