@@ -85,7 +85,7 @@ $(error there are no kernels for $(filter-out $(isas_$(ISA_FOLDER)),$(isa_listed
 endif
 ifneq ($(isa_listed),)
 isa_bits := $(shell echo $(isa_listed:%=MORSEL_HAS_%) | tr 'a-z ' 'A-Z+')
-$(BUILD)/$(ISA_FOLDER)/table.o: CFLAGS_ALL += -DMORSEL_ISA=$(isa_bits)
+$(BUILD)/$(ISA_FOLDER)/table.o: private CFLAGS_ALL += -DMORSEL_ISA=$(isa_bits)
 else ifneq ($(ISA),)
 CFLAGS_ALL += -DMORSEL_PLAIN_C
 ISA_FOLDER :=
