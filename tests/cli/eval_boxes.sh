@@ -65,6 +65,11 @@ check "without a rule" 2 "which of its outputs are boxes is told by --answer RUL
 check "a rule without it" 2 "answer is for ONNX files|--answer" eval "$net" "$set" --answer $spots/answer.json
 # shellcheck disable=SC2086
 check "of classes" 2 "against: the network is no detector by its answer rule" eval models/cifar10/network.morsel $spots/pictures $float
+# Another input behind that of the picture, and a node that reads it.
+{ cat $spots/network.onnx; printf ':0\012\014\012\001e\022\001f"\004ReluZ\017\012\001e\022\012\012\010\010\001\022\004\012\002\010\001'
+    printf 'b\017\012\001f\022\012\012\010\010\001\022\004\012\002\010\001'; } >"$work/two.onnx"
+check "a float network of two inputs" 1 "against .*two.onnx: it has 2 inputs; boxes are counted of networks with one" \
+    eval "$net" "$set" --against "$work/two.onnx" --answer $spots/answer.json
 
 # --- labels that are none
 mkdir "$work/bare" && cp $photo "$work/bare/"
@@ -78,7 +83,12 @@ bad "pixels" '0 48 36 10 10' "a.txt:1: x is 48; it is a share of the picture's s
 bad "words" 'red .5 .5 .1 .1' "a.txt:1: class is no number: 'red "
 rm "$work/one/a.txt"
 if mkfifo "$work/one/a.txt" 2>/dev/null; then check "a pipe" 1 "a.txt" eval "$net" "$work/one"; fi
-rm -f "$work/one/a.txt" && cp "$work/all.txt" "$work/one/a.txt"
+rm -f "$work/one/a.txt" && ln -s a.txt "$work/one/a.txt"
+check "a file that is there and cannot be read" 1 "a.txt" eval "$net" "$work/one"
+rm "$work/one/a.txt" && cp "$work/all.txt" "$work/one/a.txt"
+mkdir "$work/rule" && cp $spots/anchors.npy "$work/rule/" && sed 's/"background": false/"background": true/' $spots/answer.json >"$work/rule/answer.json"
+check "classes from the background on" 1 "a.ppm: its labels have class 0, the background by the answer rule: classes begin at 1" \
+    eval $spots/network.onnx "$work/one" --picture $spots/picture.json --answer "$work/rule/answer.json"
 
 # --- as a page
 page() { if command -v python3 >/dev/null; then python3 tests/pages/check.py "$@"; else grep -q '</html>' "$1"; fi; }

@@ -2,6 +2,7 @@
 /* The library's functions by the answer rule, called for the views of a run. */
 #include "tools/network/found.h"
 #include "core/answer.h"
+#include <math.h>
 
 /* The output that the rule speaks of. */
 static struct morsel_view view_of(const struct network_run *run, uint32_t output) {
@@ -30,6 +31,16 @@ bool found_boxes(const struct network_run *run, const struct found_in *in, struc
     if (!told(morsel_detect_by_rule(rule, &boxes_of, &scores_of, in->image, boxes, room, count), failure)) return false;
     if (in->width) *count = morsel_boxes_by_rule(run->network->picture, &frame, boxes, *count);
     return true;
+}
+
+static double area(const struct morsel_box *b) {
+    return ((double)b->x1 - (double)b->x0) * ((double)b->y1 - (double)b->y0);
+}
+
+double found_overlap(const struct morsel_box *a, const struct morsel_box *b) {
+    const double wide = fmin((double)a->x1, (double)b->x1) - fmax((double)a->x0, (double)b->x0);
+    const double high = fmin((double)a->y1, (double)b->y1) - fmax((double)a->y0, (double)b->y0);
+    return wide > 0 && high > 0 ? wide * high / (area(a) + area(b) - wide * high) : 0;
 }
 
 void found_map_sides(const struct network *network, const struct found_in *in, uint32_t *width, uint32_t *height) {

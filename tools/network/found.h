@@ -17,6 +17,9 @@ uint32_t found_kind(const struct network *network);
 bool found_boxes(const struct network_run *run, const struct found_in *in, struct morsel_box *boxes, uint32_t room, uint32_t *count,
                  struct failure *failure);
 
+/* The part of their union that two boxes share. */
+double found_overlap(const struct morsel_box *a, const struct morsel_box *b);
+
 /* The class of each pixel; where there is no picture, of each cell of the output. */
 void found_map_sides(const struct network *network, const struct found_in *in, uint32_t *width, uint32_t *height);
 bool found_classes_of_pixels(const struct network_run *run, const struct found_in *in, uint8_t *classes, size_t room,

@@ -3,6 +3,7 @@
 #include "tools/quant/boxes.h"
 #include "core/answer.h"
 #include "tools/base/arena.h"
+#include "tools/network/found.h"
 #include "tools/network/host/float_answer.h"
 
 #include <math.h>
@@ -110,24 +111,13 @@ size_t boxes_count(const struct boxes_rule *rule, const struct boxes *boxes, flo
     return count;
 }
 
-static double area(const struct morsel_box *b) {
-    return ((double)b->x1 - (double)b->x0) * ((double)b->y1 - (double)b->y0);
-}
-
-static double overlap(const struct morsel_box *a, const struct morsel_box *b) {
-    const double wide = fmin((double)a->x1, (double)b->x1) - fmax((double)a->x0, (double)b->x0);
-    const double high = fmin((double)a->y1, (double)b->y1) - fmax((double)a->y0, (double)b->y0);
-    if (!(wide > 0 && high > 0)) return 0;
-    return wide * high / (area(a) + area(b) - wide * high);
-}
-
 /* The one of its class that shares most with it, half of the union at least, of at least that p and not taken; `count` where there is
  * none. */
 static uint32_t nearest(const struct morsel_box *box, const struct morsel_box *list, uint32_t count, float least, const bool *taken) {
     double most = alike;
     uint32_t best = count;
     for (uint32_t i = 0; i < count && list[i].p >= least; i++) {
-        const double shared = list[i].index == box->index && !(taken && taken[i]) ? overlap(box, &list[i]) : 0;
+        const double shared = list[i].index == box->index && !(taken && taken[i]) ? found_overlap(box, &list[i]) : 0;
         if (!(shared >= most)) continue;
         most = shared;
         best = i;
@@ -156,7 +146,7 @@ size_t boxes_both(const struct boxes_rule *rule, const struct boxes *found, cons
 /* p of the candidate that it was, as long as that is a box in its place: of a head whose network sorts them it need not be. */
 static double p_of(const struct morsel_box *box, const struct morsel_box *list, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        if (list[i].candidate == box->candidate && overlap(box, &list[i]) >= alike) return (double)list[i].p;
+        if (list[i].candidate == box->candidate && found_overlap(box, &list[i]) >= alike) return (double)list[i].p;
     const uint32_t at = nearest(box, list, count, 0, NULL);
     return at < count ? (double)list[at].p : 0;
 }

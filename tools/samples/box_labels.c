@@ -4,6 +4,7 @@
 #include "tools/base/arena.h"
 #include "tools/base/file.h"
 #include "tools/base/text.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +44,11 @@ static bool read_number(struct line *line, int field, double *value, struct fail
 
 static bool in_range(const struct line *line, const double *v, struct failure *failure) {
     if (v[0] != floor(v[0]) || v[0] < 0 || v[0] >= line->classes)
-        return failure_set(failure, STATUS_INPUT, "%s:%zu: class %g; the network has classes 0 to %u", line->path, line->number, v[0],
+        return failure_set(failure, STATUS_INPUT, "%s:%zu: class %.9g; the network has classes 0 to %u", line->path, line->number, v[0],
                            line->classes - 1);
     for (int k = 1; k < FIELDS; k++)
         if (v[k] < 0 || v[k] > 1 || (k > 2 && v[k] == 0))
-            return failure_set(failure, STATUS_INPUT, "%s:%zu: %s is %g; it is a share of the picture's side, %s 1", line->path,
+            return failure_set(failure, STATUS_INPUT, "%s:%zu: %s is %.9g; it is a share of the picture's side, %s 1", line->path,
                                line->number, names[k], v[k], k > 2 ? "above 0 and up to" : "0 to");
     return true;
 }
@@ -58,7 +59,7 @@ static bool read_box(struct line *line, struct box_label *box, struct failure *f
         if (line->at == line->end) return wrong_count(line, "fewer", failure);
         if (!read_number(line, k, &v[k], failure)) return false;
     }
-    if (line->at < line->end) return wrong_count(line, "more, as of an outline", failure);
+    if (line->at < line->end) return wrong_count(line, "more, as of an outline or with a p", failure);
     if (!in_range(line, v, failure)) return false;
     *box = (struct box_label){(uint32_t)v[0], fmax(v[1] - v[3] / 2, 0), fmax(v[2] - v[4] / 2, 0), fmin(v[1] + v[3] / 2, 1),
                               fmin(v[2] + v[4] / 2, 1)};
@@ -109,7 +110,7 @@ static char *find_file(const char *picture) {
         if (k == 2 && images == none) break;
         char *path =
             k < 2 ? path_of(picture, name, k ? "labels/" : "", name) : path_of(picture, images, "labels/", images + strlen("images/"));
-        if (!access(path, F_OK)) return path;
+        if (!access(path, F_OK) || (errno != ENOENT && errno != ENOTDIR)) return path; /* what may not be read is said when it is */
         free(path);
     }
     return NULL;

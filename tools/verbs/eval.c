@@ -73,8 +73,10 @@ int verb_eval(int argc, char **argv) {
     struct network_call call = {0};
     struct judge_call ask = {.network = &call};
     const struct option list[] = {
-        {"--limit", "N", OPTION_NUMBER, &limit, 0, INT32_MAX, "take N pictures, of folders as many of each class; 0: all"},
-        {"--worst", "N", OPTION_NUMBER, &worst, 0, INT32_MAX, "name N misses, those with the largest probability for a wrong label"},
+        {"--limit", "N", OPTION_NUMBER, &limit, 0, INT32_MAX,
+         "take N pictures, of folders as many of each class, of boxes from all over; 0: all"},
+        {"--worst", "N", OPTION_NUMBER, &worst, 0, INT32_MAX,
+         "name N misses, those with the largest probability for a wrong label; of boxes, the pictures with most that is wrong"},
 #ifndef MORSEL_TOOL_REDUCED
         {"--report", "FILE.html", OPTION_TEXT, &page, 0, 0, "a page of the same: classes, what is taken for what, the misses' pictures"},
         {"--against", "FLOAT.onnx", OPTION_TEXT, &ask.against, 0, 0,

@@ -30,7 +30,8 @@ static bool put_image(const struct pass *pass, struct network_run *run, size_t i
     struct image image;
     if (!dataset_image(&pass->judge->dataset, index, &image, failure)) return false;
     *in = (struct found_in){slot, image.width, image.height};
-    bool good = network_picture(run, &image, slot, failure) || failure_prefix(failure, pass->judge->dataset.items[index].path);
+    const struct dataset_item *item = &pass->judge->dataset.items[index];
+    bool good = network_picture(run, &image, slot, failure) || failure_prefix(failure, item->path ? item->path : item->binary);
     image_free(&image);
     return good;
 }
@@ -43,8 +44,7 @@ static void keep(const struct pass *pass, size_t index, const struct found_in *i
     *to = must_calloc(count + 1, sizeof **to);
     for (uint32_t i = 0; i < count; i++)
         if (boxes[i].index < pass->judge->boxes->classes) (*to)[(*kept)++] = boxes[i]; /* some heads tell any number */
-    if (pass->wanted) return;
-    if (pass->judge->boxes->against) return;
+    if (pass->wanted || pass->judge->boxes->against) return;
     for (uint32_t i = 0; i < picture->wanted_count; i++) {
         struct morsel_box *box = &picture->wanted[i];
         box->x0 *= (float)in->width, box->x1 *= (float)in->width;
@@ -121,12 +121,22 @@ static void take_some(struct dataset *dataset, size_t limit) {
     dataset->count = kept;
 }
 
+/* Networks with a background count classes from 1 on, and data sets often from 0 on: no box would be right. */
+static bool none_is_background(const struct judge *judge, const struct box_labels *labels, const char *path, struct failure *failure) {
+    for (size_t i = 0; judge->network.answer->flags & MORSEL_ANSWER_BACKGROUND && i < labels->count; i++)
+        if (!labels->list[i].class)
+            return failure_set(failure, STATUS_INPUT, "%s: its labels have class 0, the background by the answer rule: classes begin at 1",
+                               path);
+    return true;
+}
+
 static bool read_labels(struct judge *judge, size_t index, struct failure *failure) {
     struct judge_boxes *boxes = judge->boxes;
     struct judge_boxes_picture *picture = &boxes->pictures[index];
     struct box_labels labels = {0};
     const char *path = judge->dataset.items[index].path;
-    const bool good = !path || box_labels_read(&labels, path, boxes->classes, failure);
+    const bool good =
+        !path || (box_labels_read(&labels, path, boxes->classes, failure) && none_is_background(judge, &labels, path, failure));
     picture->wanted = must_calloc(labels.count + 1, sizeof *picture->wanted);
     for (size_t i = 0; good && i < labels.count; i++) {
         const struct box_label *from = &labels.list[i];
@@ -160,6 +170,9 @@ static bool open_against(struct judge *judge, const struct judge_call *call, str
     if (found_kind(network) != MORSEL_ANSWER_DETECTIONS)
         return failure_set(failure, STATUS_CALL, "--against %s: which of its outputs are boxes is told by --answer RULE.json",
                            call->against);
+    if (network->input_count != 1)
+        return failure_set(failure, STATUS_INPUT, "--against %s: it has %u inputs; boxes are counted of networks with one", call->against,
+                           network->input_count);
     if (network->answer->classes != judge->boxes->classes)
         return failure_set(failure, STATUS_INPUT, "--against %s: it has %u classes, the network %u", call->against,
                            network->answer->classes, judge->boxes->classes);
@@ -201,23 +214,13 @@ struct hit {
     bool right;
 };
 
-static double area(const struct morsel_box *b) {
-    return ((double)b->x1 - (double)b->x0) * ((double)b->y1 - (double)b->y0);
-}
-
-static double shared(const struct morsel_box *a, const struct morsel_box *b) {
-    const double wide = fmin((double)a->x1, (double)b->x1) - fmax((double)a->x0, (double)b->x0);
-    const double high = fmin((double)a->y1, (double)b->y1) - fmax((double)a->y0, (double)b->y0);
-    return wide > 0 && high > 0 ? wide * high / (area(a) + area(b) - wide * high) : 0;
-}
-
 /* The best one takes what it shares most with, of equal ones the last, as COCO's own program has it. */
 static bool take(const struct judge_boxes_picture *picture, const struct morsel_box *box, bool *taken) {
     double most = JUDGE_IOU;
     uint32_t best = picture->wanted_count;
     for (uint32_t i = 0; i < picture->wanted_count; i++) {
         if (taken[i] || picture->wanted[i].index != box->index) continue;
-        const double part = shared(box, &picture->wanted[i]);
+        const double part = found_overlap(box, &picture->wanted[i]);
         if (part < most) continue;
         most = part;
         best = i;

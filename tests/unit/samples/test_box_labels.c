@@ -55,7 +55,8 @@ static void damaged_lines_are_named(void **state) {
     } cases[] = {
         {"0 .5 .5 .1", "a.txt:1: a box is five numbers, class x y width height; there are fewer"},
         {"0 .5 .5 .1 .1\n0", "a.txt:2: a box is five numbers, class x y width height; there are fewer"},
-        {"\n\n0 .5 .5 .1 .1 .1 .1\n", "a.txt:3: a box is five numbers, class x y width height; there are more, as of an outline"},
+        {"\n\n0 .5 .5 .1 .1 .1 .1\n",
+         "a.txt:3: a box is five numbers, class x y width height; there are more, as of an outline or with a p"},
         {"3 .5 .5 .1 .1", "a.txt:1: class 3; the network has classes 0 to 2"},
         {"-1 .5 .5 .1 .1", "a.txt:1: class -1; the network has classes 0 to 2"},
         {"0.5 .5 .5 .1 .1", "a.txt:1: class 0.5; the network has classes 0 to 2"},
@@ -65,6 +66,7 @@ static void damaged_lines_are_named(void **state) {
         {"0,.5,.5,.1,.1", "a.txt:1: class is no number: '0,.5,.5,.1,.1'"},
         {"0 .5 .5 .1x .1", "a.txt:1: width is no number: '.1x .1'"},
         {"0 320 .5 .1 .1", "a.txt:1: x is 320; it is a share of the picture's side, 0 to 1"},
+        {"0 1.000001 .5 .1 .1", "a.txt:1: x is 1.000001; it is a share of the picture's side, 0 to 1"},
         {"0 .5 -.1 .1 .1", "a.txt:1: y is -0.1; it is a share of the picture's side, 0 to 1"},
         {"0 .5 .5 0 .1", "a.txt:1: width is 0; it is a share of the picture's side, above 0 and up to 1"},
         {"0 .5 .5 .1 1.5", "a.txt:1: height is 1.5; it is a share of the picture's side, above 0 and up to 1"},
