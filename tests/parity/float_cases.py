@@ -13,7 +13,7 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProt
 # What moves data, or gives whole numbers, is the same to the bit.
 EXACT = {"Relu", "Clip", "Abs", "Neg", "Floor", "Ceil", "Round", "Max", "Min", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin",
          "ArgMax", "ArgMin", "Concat", "Split", "Slice", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout",
-         "Cast", "Expand", "Tile", "Pad", "Gather", "GatherElements", "GatherND", "IsNaN", "DepthToSpace", "SpaceToDepth",
+         "Cast", "Expand", "Tile", "Pad", "Gather", "GatherElements", "GatherND", "ReverseSequence", "IsNaN", "DepthToSpace", "SpaceToDepth",
          "QuantizeLinear", "DequantizeLinear", "Where", "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual",
          "LessOrEqual", "And", "Or", "Xor", "Not", "Sign"}
 # So is Resize in both modes, where ONNX Runtime's compiler does not fuse its multiplications with its additions.
@@ -338,6 +338,9 @@ def moves():
     for indices in ([1], [[0], [-1], [0]], [[0, 2], [1, -3]], [[[1, 2, 3, -5]], [[0, 0, 0, 0]]]):
         yield Case(f"{indices}", "GatherND", x, Constant(np.array(indices, np.int64)))
         yield Case(f"{indices} moving", "GatherND", x, np.array(indices, np.int64))
+    for lengths, axes in (([2, 1, 2], {}), ([3, 1], dict(batch_axis=0, time_axis=1)), ([1, 2, 2], dict(batch_axis=1, time_axis=0))):
+        yield Case(f"{lengths}", "ReverseSequence", x, Constant(np.array(lengths, np.int64)), **axes)
+        yield Case(f"{lengths} moving", "ReverseSequence", x, np.array(lengths, np.int64), **axes)
     for b in (2, 3):
         y = uniform("d", 2, 2 * b * b, 3, 4)
         for mode in ("DCR", "CRD"):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines, elements and slices picked by lists of places, which may be data: Gather, GatherElements, GatherND. */
+/* Lines, elements and slices picked by lists of places, which may be data: Gather, GatherElements, GatherND; ReverseSequence. */
 #include "tools/float/operator.h"
 #include <string.h>
 
@@ -134,5 +134,50 @@ bool prepare_gather_elements(struct preparation *p) {
     e->count = onnx_elements(&e->y);
     p->step->plan = e;
     p->step->run = run_gather_elements;
+    return true;
+}
+
+/* ---- sequences backwards ---- */
+
+struct sequences {
+    int64_t count, most, inner; /* how many, how long, and the elements of each of their steps */
+    int64_t apart, step;        /* between sequences, and between steps: elements */
+};
+
+static const char no_length[] = "a length is below 0, or more than its data has";
+
+static bool is_length(float length, int64_t most) {
+    return length >= 0 && length <= (float)most;
+}
+
+static void run_reverse(const void *plan, const struct call *call) {
+    const struct sequences *s = plan;
+    for (int64_t b = 0; b < s->count; b++) {
+        if (!is_length(call->in[1][b], s->most)) {
+            *call->why = no_length;
+            return;
+        }
+        const int64_t length = (int64_t)call->in[1][b];
+        for (int64_t t = 0; t < s->most; t++)
+            memcpy(call->out[0] + b * s->apart + t * s->step, call->in[0] + b * s->apart + (t < length ? length - 1 - t : t) * s->step,
+                   (size_t)s->inner * sizeof(float));
+    }
+}
+
+bool prepare_reverse_sequence(struct preparation *p) {
+    const struct onnx_shape *x = shape_in(p, 0);
+    const int64_t batch = onnx_attribute_int(p->node, "batch_axis", 1), time = onnx_attribute_int(p->node, "time_axis", 0);
+    struct sequences *s = prepare_alloc(p, sizeof *s);
+    if (x->rank < 2 || ((batch != 0 || time != 1) && (batch != 1 || time != 0))) return cannot(p, "its axes are not 0 and 1");
+    if (onnx_elements(shape_in(p, 1)) != x->dims[batch]) return cannot(p, "it has not one length for each sequence");
+    if (x->dims[time] > COUNTABLE) return cannot(p, uncountable);
+    *s = (struct sequences){.count = x->dims[batch], .most = x->dims[time], .inner = shape_part(x, 2, x->rank)};
+    s->apart = batch ? s->inner : s->most * s->inner;
+    s->step = batch ? s->count * s->inner : s->inner;
+    const float *lengths = prepare_constant(p, 1);
+    for (int64_t b = 0; b < s->count && lengths; b++)
+        if (!is_length(lengths[b], s->most)) return cannot(p, no_length);
+    p->step->plan = s;
+    p->step->run = run_reverse;
     return true;
 }

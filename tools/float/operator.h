@@ -95,7 +95,7 @@ prepare_fn prepare_batch_norm, prepare_instance_norm, prepare_group_norm, prepar
 prepare_fn prepare_lrn;
 prepare_fn prepare_unary, prepare_is_nan, prepare_clip, prepare_cast, prepare_binary, prepare_mean, prepare_where;
 prepare_fn prepare_alias, prepare_transpose, prepare_slice, prepare_split, prepare_concat, prepare_expand, prepare_tile, prepare_gather;
-prepare_fn prepare_gather_elements, prepare_gather_nd;
+prepare_fn prepare_gather_elements, prepare_gather_nd, prepare_reverse_sequence;
 prepare_fn prepare_pad, prepare_depth_to_space, prepare_space_to_depth, prepare_resize;
 prepare_fn prepare_grid_sample, prepare_suppression;
 prepare_fn prepare_quantize, prepare_dequantize;

@@ -70,6 +70,7 @@ static const struct float_operator operators[] = {
     {"", "Gather", 1, NUMBERS, prepare_gather},
     {"", "GatherElements", 1, NUMBERS, prepare_gather_elements},
     {"", "GatherND", 1, NUMBERS, prepare_gather_nd},
+    {"", "ReverseSequence", 1, NUMBERS, prepare_reverse_sequence},
     {"", "Pad", 1, NUMBERS, prepare_pad},
     {"", "DepthToSpace", 1, NUMBERS, prepare_depth_to_space},
     {"", "SpaceToDepth", 1, NUMBERS, prepare_space_to_depth},

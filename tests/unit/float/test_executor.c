@@ -72,6 +72,8 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("GatherElements", 13, "f:4 l=2,-1,2", "", .75F, 1, .75F);
     EXPECT("GatherND", 13, "f:2,3 l=-1", "", 1, 1.25F, 1.5F);
     EXPECT("GatherND", 13, "f:2,3 l=1,-2", "", 1.25F);
+    EXPECT("ReverseSequence", 13, "f:2,2 l=2,1", "", .75F, .5F, .25F, 1);
+    EXPECT("ReverseSequence", 13, "f:2,2 l=2,0", "batch_axis:0 time_axis:1", .5F, .25F, .75F, 1);
     EXPECT("IsNaN", 13, "f:2", "", 0, 0);
     EXPECT("Pad", 13, "f:2 l=1,2 f#7", "", 7, .25F, .5F, 7, 7);
     EXPECT("Pad", 13, "f:3 l=1,2", "mode@reflect", .5F, .25F, .5F, .75F, .5F, .25F);
@@ -376,6 +378,36 @@ static void positions_out_of_range_are_refused(void **state) {
     expect_places("GatherND", "f=1,2,3 l:2,1", "node 'the_node' (GatherND): it asks for a position that is not there");
 }
 
+/* They may be data, and as they are known before a run. */
+static void lengths_out_of_range_are_refused(void **state) {
+    (void)state;
+    static const float x[6] = {1, 2, 3, 4, 5, 6}, lengths[][2] = {{3, 0}, {4, 0}, {3, -1}, {NAN, 1}};
+    struct bytes model = one_node("ReverseSequence", 13, "f:3,2 l:2", "", 1);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct failure failure;
+    struct executor *executor = executor_open(graph, &failure);
+    assert_non_null(executor);
+    struct executor_run *run = executor_run_open(executor, &failure);
+    for (int i = 0; i < 4; i++) {
+        const float *in[2] = {x, lengths[i]};
+        assert_int_equal(executor_run(run, in, NULL, NULL, &failure), i == 0);
+        if (i) assert_non_null(strstr(failure.text, "(ReverseSequence): a length is below 0"));
+    }
+    executor_run_close(run);
+    executor_close(executor);
+    onnx_free(graph);
+    static const char *const refused[][2] = {{"f:3,2 l=4,1", "a length is below 0"},
+                                             {"f:3,2 l=1,1,1", "one length for each"},
+                                             {"f:2 l=1,1", "its axes are not 0 and 1"}};
+    for (int i = 0; i < 3; i++) {
+        model = one_node("ReverseSequence", 13, refused[i][0], "", 1);
+        graph = inferred_bytes(&model);
+        assert_null(executor_open(graph, &failure));
+        assert_non_null(strstr(failure.text, refused[i][1]));
+        onnx_free(graph);
+    }
+}
+
 /* 20 products share a matrix of 64 x 64 in a file that holds two numbers: each packs it for itself. The first that has no room ends it. */
 static void weights_of_all_nodes_have_room(void **state) {
     (void)state;
@@ -419,6 +451,7 @@ int main(void) {
         cmocka_unit_test(loops_are_to_be_unrolled),
         cmocka_unit_test(what_is_empty_is_not_walked),
         cmocka_unit_test(positions_out_of_range_are_refused),
+        cmocka_unit_test(lengths_out_of_range_are_refused),
         cmocka_unit_test(weights_of_all_nodes_have_room),
     };
     return cmocka_run_group_tests_name("float executor", tests, NULL, NULL);
