@@ -24,11 +24,16 @@ static struct onnx_value *product_of_values(struct onnx_graph *g, struct onnx_no
                       (double)onnx_attribute_float(node, "alpha", 1));
 }
 
+/* One number for each channel, or for all, goes into the weights' bias. */
+static bool is_bias(const struct onnx_value *c) {
+    return c->constant && (c->shape.rank < 2 || c->shape.dims[0] == 1);
+}
+
 static bool change_sum(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_is(node, "Gemm") || node->folded || !onnx_is_checked(node) || node->outputs[0]->type != ONNX_FLOAT) return false;
     struct onnx_value *c = onnx_input(node, 2);
     const bool weights = node->inputs[1]->constant != NULL;
-    if (node->outputs[0]->shape.rank != 2 || (weights && (!c || c->constant))) return false;
+    if (node->outputs[0]->shape.rank != 2 || (weights && (!c || is_bias(c)))) return false;
     struct onnx_value *y = weights ? product_of_weights(g, node) : product_of_values(g, node);
     if (!c) return say_as(g, node, y), true;
     struct onnx_value *inputs[2] = {y, say_scaled(g, node, c, (double)onnx_attribute_float(node, "beta", 1))};

@@ -95,6 +95,10 @@ static void products_and_computed_sums_part(void **state) {
         {13, "2,4", "Gemm x %4x4 x > y", "Gemm Add"},
         {13, "2,4", "Gemm x %4x4 x > y alpha~2 beta~3", "Gemm Mul Add"},
         {13, "2,4", "Gemm x x > y transB:1", "Transpose MatMul"},
+        {13, "2,4", "Gemm x %4x4 %2x1 > y", "Gemm Add"},
+        {13, "2,4", "Gemm x %4x4 %2x4 > y beta~3", "Gemm Add"},
+        {13, "2,4", "Gemm x %4x4 %1x4 > y", "Gemm"},
+        {13, "2,4", "Gemm x %4x4 %1 > y", "Gemm"},
     };
     static const struct trial list[] = {
         {13, "2,4", "Gemm x ~4x4 x > y beta~3", 8, {3.5F, -5.5F, 9.5F, 0.5F, 17.5F, 14.5F, -0.5F, 8.5F}},
