@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { MOST_DEEP = 6, MOST_WORK = 1 << 17, BYTES_OF_WORK = 64, OPSET = 13 /* of nodes that are put in */ };
+enum { MOST_BYTES = 128 << 20 }; /* of the names and attributes of what is put in: each round has its own */
 
 /* A graph inside a node. Its locals are its inputs, initializers and what its nodes make, numbered in this order. */
 struct onnx_body {
@@ -155,8 +156,20 @@ struct flow {
     struct onnx_report *report; /* nobody reads it: inference tells again */
     struct onnx_node **nodes;
     size_t count, room;
+    size_t before, apart; /* bytes of the graph's memory: that it had, and those of what others bound, folding and files */
     struct failure failure;
 };
+
+static size_t bytes(const struct flow *f) {
+    return f->graph->memory->arena.taken;
+}
+
+/* What is too large once is not tried again. */
+static bool has_room(struct flow *f) {
+    if (bytes(f) - f->before - f->apart <= MOST_BYTES) return true;
+    f->graph->memory->flow_work = MOST_WORK;
+    return false;
+}
 
 static bool expand(struct flow *f, struct onnx_node *node, const struct onnx_scope *around);
 
@@ -176,7 +189,9 @@ static void append(struct flow *f, struct onnx_node *node) {
         f->nodes = more;
     }
     f->nodes[f->count++] = node;
+    const size_t before = bytes(f);
     onnx_infer_node(f->graph, node, f->report);
+    f->apart += bytes(f) - before;
 }
 
 static const char *outside(struct onnx_graph *g, const struct onnx_scope *s, const char *name) {
@@ -202,7 +217,7 @@ static bool put_node(struct flow *f, const struct onnx_scope *s, const Onnx__Nod
     renamed.input = outside_names(f->graph, s, from->input, from->n_input);
     renamed.output = outside_names(f->graph, s, from->output, from->n_output);
     renamed.name = onnx_text(f->graph, "%s%s%s", s->before, *from->name ? from->name : from->op_type, s->made);
-    if (!pay(f->graph, 1 + from->n_input + from->n_output)) return false;
+    if (!has_room(f) || !pay(f->graph, 1 + from->n_input + from->n_output)) return false;
     if (!onnx_load_node(f->graph, node, &renamed, number, s, &f->failure)) return false;
     for (int i = 0; i < node->input_count; i++)
         if (node->inputs[i] && !onnx_has_source(node->inputs[i])) return false; /* it stands in front of who makes it */
@@ -218,10 +233,12 @@ static struct onnx_value *fresh(struct onnx_graph *g, const char *name) {
 
 static bool read_constants(struct flow *f, const struct onnx_scope *s) {
     const Onnx__Graph *from = s->body->graph;
+    const size_t before = bytes(f);
     for (size_t i = 0; i < from->n_initializer; i++) {
         struct onnx_value *value = fresh(f->graph, onnx_text(f->graph, "%s%s%s", s->before, from->initializer[i]->name, s->constants));
         if (!value || !onnx_load_constant(f->graph, value, from->initializer[i], &f->failure)) return false;
     }
+    f->apart += bytes(f) - before;
     return !from->n_sparse_initializer;
 }
 
@@ -355,7 +372,7 @@ static bool put_round(struct flow *f, struct rounds *r, bool *goes_on) {
     s.inputs = inputs;
     const struct onnx_value *number = put_integer(f->graph, onnx_text(f->graph, "%s/(round)%s", name, s.made), ONNX_INT64, 0, r->done),
                             *yes = put_integer(f->graph, onnx_text(f->graph, "%s/(goes on)%s", name, s.made), ONNX_BOOL, 0, 1);
-    if (!number || !yes || !pay(f->graph, 4 + r->carried + r->gathered)) return false;
+    if (!number || !yes || !has_room(f) || !pay(f->graph, 4 + r->carried + r->gathered)) return false;
     inputs[0] = number->name;
     inputs[1] = yes->name;
     for (size_t i = 0; i < r->carried; i++) inputs[2 + i] = r->values[i]->name;
@@ -403,7 +420,7 @@ static void give_back(struct onnx_node *node) {
 
 bool onnx_expand_flow(struct onnx_graph *graph) {
     struct onnx_report ignored = {0};
-    struct flow f = {.graph = graph, .report = &ignored};
+    struct flow f = {.graph = graph, .report = &ignored, .before = graph->memory->arena.taken};
     bool any = false;
     for (size_t i = 0; i < graph->node_count; i++) any = any || is_flow(graph->nodes[i]);
     for (size_t i = 0; any && i < graph->node_count; i++) {

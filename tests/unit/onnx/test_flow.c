@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/support/graph_words.h"
+#include "tools/onnx/internal.h"
 
 enum { BOOL = 9, INT64 = 7, FLOAT = 1, ROUNDS = 3 };
 
@@ -187,6 +188,30 @@ static void what_a_run_decides_stays(void **state) {
     stays(&g);
 }
 
+/* What each round has a copy of is bounded: names, and what a file packs. Without a bound it would be gigabytes here. */
+static void long_names_stay(void **state) {
+    (void)state;
+    enum { LONG = 1 << 18, MANY = 1 << 12, MOST = 200 << 20 };
+    int k = 0;
+    char *name = calloc(1, LONG + 1);
+    memset(name, 'q', LONG);
+    for (int node = 0; node < 2; node++) {
+        struct bytes g = begin(MANY), body = body_of("n c a", "", "c b", &k),
+                     loop = node_message(node ? name : "l", "Loop", "count yes x", "y", ""), attribute = {0};
+        add_node(&body, node ? "n" : name, "Neg", "a", "b", "");
+        put_text(&attribute, 1, "body");
+        put_message(&attribute, 6, &body);
+        put_number(&attribute, 20, 5);
+        put_message(&loop, 5, &attribute);
+        put_message(&g, 1, &loop);
+        struct onnx_graph *graph = end(&g);
+        assert_int_equal(graph->node_count, 1);
+        assert_in_range(graph->memory->arena.taken, 0, MOST);
+        onnx_free(graph);
+    }
+    free(name);
+}
+
 /* Rounds without end that hold nothing, graphs in graphs, and bytes that are none end soon. */
 static void too_much_stays(void **state) {
     (void)state;
@@ -213,7 +238,7 @@ static void too_much_stays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_are_rounds),         cmocka_unit_test(branches_are_chosen), cmocka_unit_test(rounds_hold_rounds),
-        cmocka_unit_test(what_a_run_decides_stays), cmocka_unit_test(too_much_stays),
+        cmocka_unit_test(what_a_run_decides_stays), cmocka_unit_test(too_much_stays),      cmocka_unit_test(long_names_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
