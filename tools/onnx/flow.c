@@ -11,6 +11,7 @@
 
 enum { MOST_DEEP = 6, MOST_WORK = 1 << 17, BYTES_OF_WORK = 64, OPSET = 13 /* of nodes that are put in */ };
 enum { MOST_BYTES = 128 << 20 }; /* of the names and attributes of what is put in: each round has its own */
+#define AXIS "/(axis)"
 
 /* A graph inside a node. Its locals are its inputs, initializers and what its nodes make, numbered in this order. */
 struct onnx_body {
@@ -25,6 +26,7 @@ struct onnx_body {
 struct onnx_scope {
     const struct onnx_body *body;
     const struct onnx_scope *around;
+    const char *own;              /* the node's name, or one like it where others have that */
     const char *before;           /* what all names begin with: nothing, unless one of them is there already */
     const char *constants, *made; /* what names of initializers and of values end with: the rounds around it, and its own */
     const char **inputs;          /* what its inputs are called */
@@ -156,6 +158,7 @@ struct flow {
     struct onnx_report *report; /* nobody reads it: inference tells again */
     struct onnx_node **nodes;
     size_t count, room;
+    size_t alike;         /* nodes whose names others have */
     size_t before, apart; /* bytes of the graph's memory: that it had, and those of what others bound, folding and files */
     struct failure failure;
 };
@@ -285,26 +288,36 @@ static struct onnx_value *put_integer(struct onnx_graph *g, const char *name, en
     return value;
 }
 
-static const struct onnx_tensor *one_constant(const struct onnx_value *value) {
-    return value && value->constant && value->constant->count == 1 ? value->constant : NULL;
+static const struct onnx_tensor *one_constant(const struct onnx_value *value, enum onnx_type type) {
+    const struct onnx_tensor *t = value ? value->constant : NULL;
+    return t && t->count == 1 && t->type == type ? t : NULL;
 }
 
+static bool is_there(const struct flow *f, const char *name, const char *rounds, const char *end) {
+    return onnx_find(f->graph, onnx_text(f->graph, "%s%s%s", name, rounds, end)) != NULL;
+}
+
+/* Graphs beside each other may have the same names. */
 static struct onnx_scope scope_of(struct flow *f, const struct onnx_node *node, const struct onnx_body *body,
                                   const struct onnx_scope *around) {
     const char *rounds = around ? around->made : "";
-    struct onnx_scope s = {body, around, "", rounds, rounds, NULL, around ? around->deep + 1 : 1};
-    for (size_t i = 0; i < body->local_count && !*s.before; i++)
-        if (*body->locals[i].name && onnx_find(f->graph, onnx_text(f->graph, "%s%s", body->locals[i].name, rounds)))
-            s.before = onnx_text(f->graph, "%s/", node->name);
+    struct onnx_scope s = {body, around, node->name, "", rounds, rounds, NULL, around ? around->deep + 1 : 1};
+    bool there = is_there(f, node->name, AXIS, rounds);
+    for (size_t i = 0; i < body->local_count && !there; i++)
+        there = *body->locals[i].name && (is_there(f, body->locals[i].name, rounds, "") || is_there(f, body->locals[i].name, rounds, "/0"));
+    if (there) {
+        s.own = onnx_text(f->graph, "%s#%zu", node->name, ++f->alike);
+        s.before = onnx_text(f->graph, "%s/", s.own);
+    }
     return s;
 }
 
 /* --- If --- */
 
 static bool expand_if(struct flow *f, struct onnx_node *node, const struct onnx_scope *around) {
-    const struct onnx_tensor *condition = one_constant(onnx_input(node, 0));
+    const struct onnx_tensor *condition = one_constant(onnx_input(node, 0), ONNX_BOOL);
     const struct onnx_body *body = condition ? body_of(node, onnx_integer(condition, 0) ? "then_branch" : "else_branch") : NULL;
-    if (!body || body->graph->n_input || body->graph->n_output != (size_t)node->output_count) return false;
+    if (!body || body->own_inputs != 1 || body->graph->n_input || body->graph->n_output != (size_t)node->output_count) return false;
     const struct onnx_scope s = scope_of(f, node, body, around);
     if (!read_constants(f, &s) || !put_body(f, &s)) return false;
     for (int i = 0; i < node->output_count; i++) {
@@ -329,10 +342,11 @@ struct rounds {
 };
 
 static bool read_rounds(struct flow *f, struct rounds *r) {
-    const struct onnx_tensor *most = one_constant(onnx_input(r->node, 0));
+    const struct onnx_value *count = r->body->own_inputs > 0 ? onnx_input(r->node, 0) : NULL;
+    const struct onnx_tensor *most = one_constant(count, ONNX_INT64);
     const Onnx__Graph *g = r->body->graph;
     r->carried = g->n_input - 2;
-    if (g->n_input < 2 || (onnx_input(r->node, 0) && !most) || g->n_output < 1 + r->carried) return false;
+    if (g->n_input < 2 || (count && !most) || g->n_output < 1 + r->carried) return false;
     r->gathered = g->n_output - 1 - r->carried;
     r->most = most ? onnx_integer(most, 0) : INT64_MAX;
     if ((size_t)r->node->output_count > r->carried + r->gathered || r->body->own_inputs > 2 + (int)r->carried) return false;
@@ -356,7 +370,7 @@ static bool keep_gathered(struct flow *f, struct rounds *r, const struct onnx_sc
     }
     for (size_t i = 0; i < r->gathered; i++) {
         struct onnx_value *value = result(f, s, 1 + r->carried + i);
-        struct onnx_value *line = value ? fresh(f->graph, onnx_text(f->graph, "%s/(line %zu)%s", r->node->name, i, s->made)) : NULL;
+        struct onnx_value *line = value ? fresh(f->graph, onnx_text(f->graph, "%s/(line %zu)%s", s->own, i, s->made)) : NULL;
         if (!line) return false;
         put(f, r->node, "Unsqueeze", (struct onnx_value *[]){value, r->axis}, 2, line, NULL);
         r->joined[i][r->done] = line;
@@ -366,7 +380,7 @@ static bool keep_gathered(struct flow *f, struct rounds *r, const struct onnx_sc
 
 /* False: something is amiss, or is not known before a run. *goes_on: what the body says of a next round. */
 static bool put_round(struct flow *f, struct rounds *r, bool *goes_on) {
-    const char **inputs = onnx_alloc(f->graph, (2 + r->carried) * sizeof *inputs), *name = r->node->name;
+    const char **inputs = onnx_alloc(f->graph, (2 + r->carried) * sizeof *inputs), *name = r->scope.own;
     struct onnx_scope s = r->scope;
     s.made = onnx_text(f->graph, "%s/%lld", s.constants, (long long)r->done);
     s.inputs = inputs;
@@ -380,7 +394,7 @@ static bool put_round(struct flow *f, struct rounds *r, bool *goes_on) {
     struct onnx_value **values = onnx_alloc(f->graph, (r->carried + 1) * sizeof *values);
     for (size_t i = 0; i < r->carried; i++)
         if (!(values[i] = result(f, &s, 1 + i))) return false;
-    const struct onnx_tensor *next = one_constant(result(f, &s, 0));
+    const struct onnx_tensor *next = one_constant(result(f, &s, 0), ONNX_BOOL);
     r->values = values;
     r->done++;
     *goes_on = next && onnx_integer(next, 0);
@@ -390,11 +404,11 @@ static bool put_round(struct flow *f, struct rounds *r, bool *goes_on) {
 static bool expand_loop(struct flow *f, struct onnx_node *node, const struct onnx_scope *around) {
     struct rounds r = {.node = node, .body = body_of(node, "body")};
     const struct onnx_value *first = r.body->own_inputs > 1 ? onnx_input(node, 1) : NULL;
-    const struct onnx_tensor *starts = one_constant(first);
+    const struct onnx_tensor *starts = one_constant(first, ONNX_BOOL);
     bool goes_on = !first || (starts && onnx_integer(starts, 0));
     if ((first && !starts) || !read_rounds(f, &r)) return false;
     r.scope = scope_of(f, node, r.body, around);
-    r.axis = put_integer(f->graph, onnx_text(f->graph, "%s/(axis)%s", node->name, r.scope.constants), ONNX_INT64, 1, 0);
+    r.axis = put_integer(f->graph, onnx_text(f->graph, "%s" AXIS "%s", r.scope.own, r.scope.constants), ONNX_INT64, 1, 0);
     while (goes_on && r.done < r.most)
         if (!r.axis || !put_round(f, &r, &goes_on)) return false;
     for (int i = 0; i < node->output_count; i++) {

@@ -115,6 +115,16 @@ static void loops_are_rounds(void **state) {
     add_loop(&g, "count yes one", "l", &body);
     add_node(&g, "m", "Mul", "x l", "y", "");
     GIVES(&g, 4, 8, 16);
+    /* loops beside each other may have the same names */
+    g = begin(ROUNDS), body = body_of("n c a", "Add a x > b", "c b", &k);
+    add_loop(&g, "count yes x", "l", &body);
+    body = body_of("n c a", "Add a one > b; Mul b #2 > d", "c b d", &k);
+    add_loop(&g, "count yes l", "m s", &body);
+    body = body_of("n c a", "Add a x > b", "c b b", &k);
+    add_loop(&g, "count yes m", "o p", &body);
+    add_node(&g, "r", "ReduceMax", "p", "t", "axes=0 keepdims:0");
+    add_node(&g, "u", "Add", "t o", "y", "");
+    GIVES(&g, 20, 34, 62);
 }
 
 static void branches_are_chosen(void **state) {
@@ -185,6 +195,15 @@ static void what_a_run_decides_stays(void **state) {
     add_node(&g, "z", "ReduceMax", "x", "z", "keepdims:0");
     add_node(&g, "l", "Less", "z one", "less", "");
     add_if(&g, "less", "y", branches);
+    stays(&g);
+    /* a count that is no integer, and a condition that is only read inside */
+    g = begin(ROUNDS);
+    struct bytes body = body_of("n c a", "Add a x > b", "c b", &k),
+                 bare[2] = {body_of("", "Where yes x x > t", "t", &k), body_of("", "Sub x #1 > e", "e", &k)};
+    add_loop(&g, "one yes x", "y", &body);
+    stays(&g);
+    g = begin(ROUNDS);
+    add_if(&g, "", "y", bare);
     stays(&g);
 }
 
