@@ -182,7 +182,10 @@ bool lower_cast(struct lowering *l, struct onnx_node *node) {
         (m->buffer->type == MORSEL_INT32 || (m->buffer->type == MORSEL_FLOAT32 && onnx_attribute_int(node, ONNX_EXACT_MARK, 0))) &&
         (node->outputs[0]->type == ONNX_INT32 || node->outputs[0]->type == ONNX_INT64);
     if (node->inputs[0]->type != node->outputs[0]->type && !integers)
-        return refuse(l, node, "only a Cast to the type that its input has already is supported, or of integers to float");
+        return refuse(
+            l, node,
+            "only a Cast to the type that its input has already is supported, of integers to float, or of floats to int32 or int64 "
+            "that become floats again");
     meaning_set(l, node->outputs[0], *m);
     return true;
 }
