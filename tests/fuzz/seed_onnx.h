@@ -374,6 +374,60 @@ static void onnx_value_info(struct seed_onnx *m, uint32_t field, int value, int 
     onnx_shaped_info(m, field, value, dims, with_shape ? 4 : -1);
 }
 
+/* --- Control flow ------------------------------------------------------------------------------------------------------ */
+
+enum { FLOW_DEEP = 2 };
+
+static void onnx_flow(struct seed_onnx *m, int x, int deep);
+
+/* Nodes of a graph inside a node, which read what stands around them as well. Of a Loop it has inputs, and says whether it goes on. */
+static void onnx_body(struct seed_onnx *m, int x, int loop, int deep) {
+    static const char *const ops[] = {"Add", "Mul", "Neg", "Identity", "Max", "Relu"};
+    static const int types[] = {TYPE_INT64, TYPE_BOOL, TYPE_FLOAT};
+    struct seed_value value = m->values[x];
+    int inner[3] = {0}, y = x;
+    for (int i = 0; loop && i < 3; i++) {
+        inner[i] = onnx_new(m, (struct seed_value){.type = types[i]});
+        onnx_shaped_info(m, 11, inner[i], NULL, -1);
+        y = inner[i];
+    }
+    for (uint32_t n = 1 + onnx_below(m, 3); n > 0; n--) {
+        const int inputs[2] = {y, onnx_below(m, 3) ? x : onnx_scalar(m, TYPE_FLOAT)};
+        const char *op = PICK(m, ops);
+        y = onnx_node(m, op, "", inputs, *op == 'A' || *op == 'M' ? 2 : 1, value);
+        if (deep < FLOW_DEEP && onnx_below(m, 4) == 0) onnx_flow(m, y, deep + 1), y = m->count - 1;
+    }
+    const int least[2] = {inner[0], loop ? onnx_scalar(m, TYPE_INT64) : 0};
+    if (loop)
+        onnx_value_info(m, 12, onnx_below(m, 3) ? inner[1] : onnx_node(m, "Less", "", least, 2, (struct seed_value){.type = TYPE_BOOL}), 0);
+    onnx_value_info(m, 12, y, 0);
+    if (loop && onnx_below(m, 2)) onnx_value_info(m, 12, y, 0);
+}
+
+/* A Loop or an If. Its output is the newest value. */
+static void onnx_flow(struct seed_onnx *m, int x, int deep) {
+    static const char *const names[] = {"then_branch", "else_branch"};
+    struct pb around, bodies[2];
+    const int loop = (int)onnx_below(m, 2), at = onnx_scalar(m, loop ? TYPE_INT64 : TYPE_BOOL),
+              inputs[3] = {at, onnx_below(m, 3) ? onnx_scalar(m, TYPE_BOOL) : -1, x}, count = m->count;
+    around = m->graph;
+    for (int b = 0; b < 2; b++) {
+        m->graph.size = 0;
+        onnx_body(m, x, loop, deep);
+        bodies[b] = m->graph;
+        m->count = count; /* what is inside has names of its own, which others may have as well */
+    }
+    m->graph = around;
+    for (int b = 0; b < (loop ? 1 : 2); b++) {
+        m->attribute.size = 0;
+        pb_text(&m->attribute, 1, loop ? "body" : names[b]);
+        pb_block(&m->attribute, 6, bodies[b].bytes, bodies[b].size);
+        pb_int(&m->attribute, 20, 5);
+        pb_block(&m->attributes, 5, m->attribute.bytes, m->attribute.size);
+    }
+    onnx_node(m, loop ? "Loop" : "If", "", inputs, loop ? 3 : 1, m->values[x]);
+}
+
 static inline int onnx_chain(struct seed_onnx *m, int x) {
     switch (onnx_below(m, 5)) {
     case 0: return onnx_pool(m, x);
@@ -412,6 +466,8 @@ static inline size_t seed_onnx(uint64_t seed, uint8_t *bytes, size_t capacity) {
     for (uint32_t n = onnx_below(&m, 5); n > 0; n--) x = onnx_chain(&m, x);
     for (uint32_t n = onnx_below(&m, 3) * onnx_below(&m, 3); n > 0; n--) onnx_wild(&m);
     x = onnx_below(&m, 2) ? x : onnx_dequantize(&m, x);
+    for (uint32_t n = onnx_below(&m, 4) ? 0 : 1 + onnx_below(&m, 2); n > 0 && m.values[x].type == TYPE_FLOAT; n--)
+        onnx_flow(&m, x, 0), x = m.count - 1;
     onnx_value_info(&m, 12, x, (int)onnx_below(&m, 2));
     for (int i = m.count - 1; i > 0 && onnx_below(&m, 3) == 0; i--) /* wild ones, too, must be wanted by somebody */
         if (i != x) onnx_value_info(&m, 12, i, 0);

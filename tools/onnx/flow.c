@@ -436,6 +436,7 @@ bool onnx_expand_flow(struct onnx_graph *graph) {
     struct onnx_report ignored = {0};
     struct flow f = {.graph = graph, .report = &ignored, .before = graph->memory->arena.taken};
     bool any = false;
+    if (!graph->memory->model) return false; /* a copy, which has no messages: what is left there cannot be */
     for (size_t i = 0; i < graph->node_count; i++) any = any || is_flow(graph->nodes[i]);
     for (size_t i = 0; any && i < graph->node_count; i++) {
         struct onnx_node *node = graph->nodes[i];
