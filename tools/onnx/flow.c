@@ -222,6 +222,8 @@ static bool put_node(struct flow *f, const struct onnx_scope *s, const Onnx__Nod
     renamed.name = onnx_text(f->graph, "%s%s%s", s->before, *from->name ? from->name : from->op_type, s->made);
     if (!has_room(f) || !pay(f->graph, 1 + from->n_input + from->n_output)) return false;
     if (!onnx_load_node(f->graph, node, &renamed, number, s, &f->failure)) return false;
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i]) node->outputs[i]->inside = true;
     for (int i = 0; i < node->input_count; i++)
         if (node->inputs[i] && !onnx_has_source(node->inputs[i])) return false; /* it stands in front of who makes it */
     if (is_flow(node)) return expand(f, node, s);
@@ -372,6 +374,7 @@ static bool keep_gathered(struct flow *f, struct rounds *r, const struct onnx_sc
         struct onnx_value *value = result(f, s, 1 + r->carried + i);
         struct onnx_value *line = value ? fresh(f->graph, onnx_text(f->graph, "%s/(line %zu)%s", s->own, i, s->made)) : NULL;
         if (!line) return false;
+        line->inside = true;
         put(f, r->node, "Unsqueeze", (struct onnx_value *[]){value, r->axis}, 2, line, NULL);
         r->joined[i][r->done] = line;
     }

@@ -60,6 +60,7 @@ struct onnx_value {
     struct onnx_node *producer;         /* NULL for graph inputs and initializers */
     int uses;                           /* nodes' inputs that read it, and graph outputs */
     bool is_input, is_output;           /* of the graph */
+    bool inside;                        /* of a graph inside a node (flow.c): the file has no such name */
     void *lowered;                      /* for whoever walks the graph next */
     signed char answer;                 /* the same, where a yes or no is all: 1 or -1; 0: nobody asked */
 };

@@ -156,6 +156,21 @@ static void rounds_hold_rounds(void **state) {
     GIVES(&g, -5, -10, -20);
 }
 
+/* No --output-node names what a round makes: refusals do not tell of it. */
+static void what_is_inside_is_marked(void **state) {
+    (void)state;
+    int k = 0;
+    struct bytes g = begin(ROUNDS), body = body_of("n c a", "Add a x > b", "c b b", &k);
+    add_loop(&g, "count yes x", "y s", &body);
+    add_value(&g, 12, "s", FLOAT, NULL);
+    struct onnx_graph *graph = end(&g);
+    size_t marked = 0;
+    for (size_t i = 0; i < graph->value_count; i++) marked += graph->values[i]->inside;
+    assert_int_equal(marked, 2 * ROUNDS);
+    assert_true(onnx_find(graph, "b/2")->inside && !onnx_find(graph, "s")->inside && !onnx_find(graph, "y")->inside);
+    onnx_free(graph);
+}
+
 /* The node is there, and nothing of what is in it. */
 static void stays(struct bytes *graph) {
     struct onnx_graph *g = end(graph);
@@ -258,6 +273,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_are_rounds),         cmocka_unit_test(branches_are_chosen), cmocka_unit_test(rounds_hold_rounds),
         cmocka_unit_test(what_a_run_decides_stays), cmocka_unit_test(too_much_stays),      cmocka_unit_test(long_names_stay),
+        cmocka_unit_test(what_is_inside_is_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,8 +114,9 @@ static bool put_word(struct walk *w, const char *name) {
     return good;
 }
 
-/* What cannot be an input or output is left out: it would be refused as such. */
+/* What cannot be an input or output is left out: it would be refused as such. False, too: nobody can name it. */
 static bool add(struct walk *w, const char *option, const struct onnx_value *value) {
+    if (value->inside) return false;
     if (value->type && value->type != ONNX_FLOAT && value->type != ONNX_UINT8 && value->type != ONNX_INT8) return true;
     return put(w, *w->text ? " " : "") && put(w, option) && put(w, " ") && put_word(w, value->name);
 }
