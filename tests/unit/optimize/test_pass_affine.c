@@ -39,7 +39,7 @@ static void affine_steps_fold_into_convolutions(void **state) {
         {13, "1,4,1,1", "Conv x %6x4x1x1 > c; Flatten c > f; BatchNormalization f" NORM6 "> y", "Conv Flatten"},
         {13, "1,4,2,1", "Conv x %3x4x1x1 > c; Flatten c > f; BatchNormalization f" NORM6 "> y", "Conv Flatten BatchNormalization"},
         {13, "1,5", "Gemm x %5x3 %1x3 > m alpha~0.5 beta~2; Relu m > y", "Gemm Relu"},
-        {13, "2,5", "Gemm x %5x3 %2x1 > m; Mul m #2 > y", "Gemm Mul"}, /* a bias for each row */
+        {13, "2,5", "Gemm x %5x3 %2x1 > m; Mul m #2 > y", "Gemm Add Mul"}, /* a number for each row is no bias */
         {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > y", "MatMul Add"},
         {13, "1,7,5", "MatMul x %5x3 > m; Sub #1 m > y", "MatMul Add"},
         {13, "1,7,5", "MatMul x %5x3 > m; Add m %3 > a; Mul a #0.5 > y", "MatMul Add"},
