@@ -165,7 +165,7 @@ isa_flags_neon :=
 isa_flags_dotprod := -march=armv8.2-a+dotprod
 isa_flags_i8mm := -march=armv8.2-a+dotprod+i8mm
 isa_flags_avx512f := -mavx2 -mfma -mavx512f -mprefer-vector-width=512
-isa_files = arm64/% x86/% $(if $(filter x86,$(ISA_FOLDER)),tools/float/loops_%)
+isa_files = arm64/% x86/% $(if $(filter x86_64%,$(TARGET)),tools/float/loops_%)
 isa_flags = $(if $(filter $(isa_files),$(1)),$(isa_flags_$(lastword $(subst _, ,$(basename $(notdir $(1)))))))
 # Where they name an architecture, a CPU that CFLAGS name is one to tune for: gcc takes no two.
 cpu_flag := $(firstword $(subst +, ,$(lastword $(filter -mcpu=%,$(CFLAGS)))))
