@@ -282,8 +282,8 @@ demo:  ## classifies the shipped pictures with the shipped network; needs a C co
 # `make test` runs every stage below and adds up what passed and failed; each stage can be called by itself: make test-unit. Those beside
 # build in folders of their own, or what the others do not, with one compiler most of the time: they run at the same time.
 
-STAGES := unit kernels sanitize threads cli golden arm64 device determinism a76 fuzz
-STAGES_BESIDE := link package lint docs
+STAGES := unit kernels sanitize threads cli golden arm64 device a76 fuzz
+STAGES_BESIDE := link package lint docs determinism
 RESULTS := build/test
 TALLY = sh tests/tally.sh $(RESULTS)
 SANITIZE := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -301,6 +301,7 @@ test: deps-test  ## everything that decides whether a change is right
 	@rm -rf $(RESULTS)
 	@$(sub) all unit-programs networks-program answers-program || true
 	@$(sub) CROSS=aarch64-linux-gnu- all kernels-program || true
+	@$(sub) CROSS=i686-linux-gnu- CFLAGS=-DMORSEL_ROOMY_STACK=0 all || true
 	@$(sub) REDUCED= CC=clang BUILD=build/clang all || true
 	@trap 'trap - INT TERM; kill 0' INT TERM; $(call stages,$(STAGES_BESIDE)) & \
 	$(call stages,$(STAGES)); wait; $(TALLY) --total
