@@ -95,6 +95,9 @@ page() { if command -v python3 >/dev/null; then python3 tests/pages/check.py "$@
 check "--report" 0 "a.html: the same as a page$" eval "$net" "$set" --report "$work/a.html"
 verify "the page" page "$work/a.html" "4 pictures with 13 boxes" "mAP at IoU 0.5" "AP at 0.5" "Worst pictures" "4 of 6 found, 0 besides"
 verify "a picture for each" sh -c "[ \$(grep -o 'src=\"data:image/png;base64,' '$work/a.html' | wc -l) -eq 3 ]"
+mkdir "$work/dark" && { printf 'P6\n8 8\n255\n' && head -c 192 /dev/zero; } >"$work/dark/a.ppm" && : >"$work/dark/a.txt"
+check "nothing wanted or found" 0 "^1 images: precision -, recall -, F1 - .*mAP@0.5 -, " eval "$net" "$work/dark" --report "$work/dark.html"
+verify "no number there either" sh -c "! grep -q nan '$work/dark.html'"
 check "--report over labels" 2 "name it FILE.html" eval "$net" "$set" --report "$set/labels/a.txt"
 check "report" 0 "what it is, memory, time, answers" report "$net" --data "$set" -o "$work/r.html" --runs 2
 verify "its page" page "$work/r.html" "F1 of the boxes" "4 pictures with 13 boxes" "Worst pictures"

@@ -47,6 +47,10 @@ double judge_boxes_precision(const struct judge_counts *counts);
 double judge_boxes_recall(const struct judge_counts *counts);
 double judge_boxes_f1(const struct judge_counts *counts);
 
+/* A share in hundredths, or a figure, as text; NAN is "-". */
+const char *judge_boxes_share(double value, char text[16]);
+const char *judge_boxes_figure(double value, char text[16]);
+
 /* AP of one class from boxes in order, the best first: right[i] of `found`, while `wanted` there are. */
 double judge_boxes_ap(const bool *right, size_t found, size_t wanted);
 

@@ -18,13 +18,13 @@ double judge_boxes_f1(const struct judge_counts *counts) {
     return all ? 2 * (double)counts->both / (double)all : (double)NAN;
 }
 
-static const char *share(double value, char text[16]) {
+const char *judge_boxes_share(double value, char text[16]) {
     if (value >= 0) snprintf(text, 16, "%.1f %%", 100 * value);
     else snprintf(text, 16, "-");
     return text;
 }
 
-static const char *number(double value, char text[16]) {
+const char *judge_boxes_figure(double value, char text[16]) {
     if (value >= 0) snprintf(text, 16, "%.4f", value);
     else snprintf(text, 16, "-");
     return text;
@@ -33,8 +33,8 @@ static const char *number(double value, char text[16]) {
 static void print_counts(const char *index, const char *label, const struct judge_counts *counts) {
     char precision[16], recall[16], f1[16], ap[16];
     message_print("%6s  %-20.40s %7zu %7zu  %9s  %9s  %6s  %6s\n", index, label, counts->wanted, counts->found,
-                  share(judge_boxes_precision(counts), precision), share(judge_boxes_recall(counts), recall),
-                  number(judge_boxes_f1(counts), f1), number(counts->ap, ap));
+                  judge_boxes_share(judge_boxes_precision(counts), precision), judge_boxes_share(judge_boxes_recall(counts), recall),
+                  judge_boxes_figure(judge_boxes_f1(counts), f1), judge_boxes_figure(counts->ap, ap));
 }
 
 /* Classes that there are boxes of, wanted or found; a detector may know many others. */
@@ -65,9 +65,10 @@ void judge_boxes_print(const struct judge *judge, size_t worst) {
     const struct judge_counts *all = &boxes->all;
     char precision[16], recall[16], f1[16], ap[16];
     message_print("%zu images: precision %s, recall %s, F1 %s of boxes with p >= %g, mAP@0.5 %s, %.1f images/s with %u thread%s\n",
-                  judge->dataset.count, share(judge_boxes_precision(all), precision), share(judge_boxes_recall(all), recall),
-                  number(judge_boxes_f1(all), f1), (double)boxes->threshold, number(all->ap, ap),
-                  (double)judge->dataset.count / (judge->seconds + 1e-9), judge->worker_count, judge->worker_count > 1 ? "s" : "");
+                  judge->dataset.count, judge_boxes_share(judge_boxes_precision(all), precision),
+                  judge_boxes_share(judge_boxes_recall(all), recall), judge_boxes_figure(judge_boxes_f1(all), f1), (double)boxes->threshold,
+                  judge_boxes_figure(all->ap, ap), (double)judge->dataset.count / (judge->seconds + 1e-9), judge->worker_count,
+                  judge->worker_count > 1 ? "s" : "");
     if (boxes->against) message_print("wanted are the boxes of %s\n", boxes->against);
     print_classes(judge);
     print_worst(judge, worst);

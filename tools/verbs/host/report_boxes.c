@@ -5,26 +5,17 @@
 #include "tools/samples/image/draw.h"
 #include <string.h>
 
-static void put_share(FILE *file, double share) {
-    if (share >= 0) page_number(file, "%.1f %%", 100 * share);
-    else page_number(file, "-");
-}
-
-static void put_figure(FILE *file, double figure) {
-    if (figure >= 0) page_number(file, "%.4f", figure);
-    else page_number(file, "-");
-}
-
 static void put_counts(FILE *file, const char *index, const char *label, const struct judge_counts *counts) {
+    char text[16];
     fputs("<tr>", file);
     page_number(file, "%s", index);
     page_cell(file, "%s", label);
     page_number(file, "%zu", counts->wanted);
     page_number(file, "%zu", counts->found);
-    put_share(file, judge_boxes_precision(counts));
-    put_share(file, judge_boxes_recall(counts));
-    put_figure(file, judge_boxes_f1(counts));
-    put_figure(file, counts->ap);
+    page_number(file, "%s", judge_boxes_share(judge_boxes_precision(counts), text));
+    page_number(file, "%s", judge_boxes_share(judge_boxes_recall(counts), text));
+    page_number(file, "%s", judge_boxes_figure(judge_boxes_f1(counts), text));
+    page_number(file, "%s", judge_boxes_figure(counts->ap, text));
     page_bar(file, counts->ap >= 0 ? counts->ap : 0);
     fputs("</tr>\n", file);
 }

@@ -15,8 +15,9 @@ static void put_tiles(const struct judge *judge, FILE *file) {
     const double images = (double)judge->dataset.count;
     page_tiles(file, true);
     if (judge->boxes) {
-        page_tile(file, "mAP at IoU 0.5", "%.4f", judge->boxes->all.ap);
-        page_tile(file, "F1", "%.4f", judge_boxes_f1(&judge->boxes->all));
+        char text[16];
+        page_tile(file, "mAP at IoU 0.5", "%s", judge_boxes_figure(judge->boxes->all.ap, text));
+        page_tile(file, "F1", "%s", judge_boxes_figure(judge_boxes_f1(&judge->boxes->all), text));
         page_tile(file, "pictures", "%zu", judge->dataset.count);
         page_tile(file, "boxes", "%zu", judge->boxes->all.wanted);
         page_tiles(file, false);

@@ -14,13 +14,14 @@ static uint64_t macs_of(const struct morsel_blob_header *header) {
 
 static void put_tiles(const struct report *r, FILE *file) {
     const struct latency *latency = &r->bench.latency;
+    char f1[16];
     page_tiles(file, true);
     page_tile(file, "a run, the median", "%.3f ms", latency_median(latency));
     page_tile(file, "p99", "%.3f ms", latency_percentile(latency, 0.99));
     page_tile(file, "arena", "%.1f KB", r->inspect.header->arena_bytes / 1e3);
     page_tile(file, "blob", "%.1f KB", (double)r->inspect.network.blob.size / 1e3);
     page_tile(file, "multiply-accumulates", "%.1f M", (double)macs_of(r->inspect.header) / 1e6);
-    if (r->judged && r->judge.boxes) page_tile(file, "F1 of the boxes", "%.4f", judge_boxes_f1(&r->judge.boxes->all));
+    if (r->judged && r->judge.boxes) page_tile(file, "F1 of the boxes", "%s", judge_boxes_figure(judge_boxes_f1(&r->judge.boxes->all), f1));
     else if (r->judged) page_tile(file, "top-1 of the pictures", "%.2f %%", 100 * (double)r->judge.top1 / (double)r->judge.dataset.count);
     if (r->compared) page_tile(file, "SQNR of the output", "%.1f dB", r->comparing.comparison.output_sqnr);
     page_tiles(file, false);
