@@ -168,6 +168,7 @@ static const char *const graph_recipes[] = {
     "Reshape x $1,C,P;Einsum x =P equation@abc,c->ab",
     "Reshape x $C,1,P;LSTM x =1x8xP =1x8x2 =1x16 hidden_size:2",
     "Reshape x $C,1,P;GRU x =2x6xP =2x6x2 =2x12 hidden_size:2 direction@bidirectional linear_before_reset:1",
+    "Reshape x $C,1,P;ms.DynamicQuantizeLSTM x &1xPx8 &1x2x8 =1x16 - - - - =1 &1 =1x8 &1x8 hidden_size:2",
     "Reshape x $1,C,P;RNN x =1x3xP =1x3x3 direction@reverse",
     "GatherND x $0,0",
     "ArgMax x axis:1 keepdims:0;Gather =Cx3 x",

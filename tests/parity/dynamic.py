@@ -11,7 +11,7 @@ inputs that are hard: of one sign, of one value, all 0, tiny, huge. It has to gi
 them where those agree.
 
 Networks: ONNX Runtime's quantize_dynamic of small ones in all its forms, the same as ONNX Runtime optimizes them (com.microsoft), and
-../shared/models/food11_quantized_dynamic.onnx where that is there.
+../shared/models/food11_quantized_dynamic.onnx where that is there. Then one cell of a DynamicQuantizeLSTM in each form.
 """
 import argparse
 import itertools
@@ -26,7 +26,8 @@ from onnx import helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
-from compare import Broken, Refused, call, convert, run_blob
+import netbuilder
+from compare import FLOAT_LIMIT, Broken, Refused, call, convert, run_blob
 from dynamic_nets import CHAINS
 from netbuilder import Net, quiet_session
 
@@ -267,6 +268,46 @@ def check_own_rows(folder):
     return failed
 
 
+# --- DynamicQuantizeLSTM ---
+
+def recurrent(kind, direction, columns, bias):
+    """One cell from a given state: its products see what ONNX Runtime's see."""
+    ways, width, hidden = 2 if direction == "bidirectional" else 1, 24, 16
+    rng = np.random.default_rng(zlib.crc32(f"{kind}{direction}{columns}{bias}".encode()))
+    net = Net("recurrent", 17)
+    limits = {"u8": (0, 256, np.uint8), "s7": (-64, 64, np.int8)}[kind]  # CPUs without VNNI saturate pairs of wider ones there
+    w, r = (net.const(rng.integers(*limits[:2], (ways, n, 4 * hidden)).astype(limits[2])) for n in (width, hidden))
+    shape = (ways, 4 * hidden) if columns else (ways,)
+    steps = []
+    for _ in range(2):
+        steps += [net.const(rng.uniform(0.002, 0.01, shape).astype(np.float32)),
+                  net.const(np.full(shape, 128 if kind == "u8" else 0, limits[2]))]
+    b = net.const(rng.uniform(-1, 1, (ways, 8 * hidden)).astype(np.float32)) if bias else ""
+    states = [net.input(ways, 1, hidden, name=name) for name in "hc"]
+    x = net.input(1, 1, width, name="x")
+    net.out(*net.op("DynamicQuantizeLSTM", x, w, r, b, "", *states, "", *steps, outs=3, domain=netbuilder.MICROSOFT, direction=direction,
+                    hidden_size=hidden))
+    return net
+
+
+def check_recurrent(folder):
+    """What differs is the order of additions, and the last bits of Sigmoid and Tanh."""
+    failed = []
+    for kind, direction, columns, bias in itertools.product(("u8", "s7"), ("forward", "reverse", "bidirectional"), (False, True), (False, True)):
+        net = recurrent(kind, direction, columns, bias)
+        model, name = net.float_model(), f"{kind} {direction}{' by column' if columns else ''}{' bias' if bias else ''}"
+        feeds = net.feeds()
+        want = dict(zip(net.outputs, quiet_session(model).run(net.outputs, feeds)))
+        try:
+            got = run_blob(convert(model, folder), model, feeds, folder)
+        except (Refused, Broken) as e:
+            failed.append(f"{name}: {e}")
+            continue
+        failed += [f"{name}, {n}: {np.abs(got[n] - want[n]).max():.2g}" for n in net.outputs
+                   if got[n].shape != want[n].shape or not np.abs(got[n] - want[n]).max() < FLOAT_LIMIT]
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer forms, and two inputs for each piece")
@@ -290,9 +331,11 @@ def main():
             failed += len(count.failed) + (count.pieces == 0)
         own = check_own_rows(folder)
         print(f"{'quantize --dynamic, by rows':<44} {'':>37} {len(own):>2}")
-        for text in own:
+        cells = check_recurrent(folder)
+        print(f"{'DynamicQuantizeLSTM':<44} {'':>37} {len(cells):>2}")
+        for text in own + cells:
             print("FAIL", text)
-        failed += len(own)
+        failed += len(own + cells)
     print(f"{failed} failed")
     return 1 if failed else 0
 

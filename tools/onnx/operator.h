@@ -165,7 +165,8 @@ onnx_infer_fn onnx_infer_same, onnx_infer_numbers, onnx_infer_power, onnx_infer_
     onnx_infer_arithmetic, onnx_infer_qlinear_binary, onnx_infer_qlinear_where;
 onnx_infer_fn onnx_infer_fused_matmul, onnx_infer_fused_conv, onnx_infer_bias_gelu, onnx_infer_skip_layer_norm, onnx_infer_embed_layer_norm;
 onnx_infer_fn onnx_infer_recurrent;
-int onnx_recurrent_gates(const struct onnx_node *node); /* of LSTM, GRU or RNN */
+int onnx_recurrent_gates(const struct onnx_node *node);  /* of LSTM, GRU or RNN */
+bool onnx_recurrent_bytes(const struct onnx_node *node); /* DynamicQuantizeLSTM: its weights lie turned, and have scales */
 onnx_infer_fn onnx_infer_attention, onnx_infer_qattention, onnx_infer_multi_head_attention, onnx_infer_standard_attention;
 /* A matrix product of inputs that have these shapes. */
 bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right);

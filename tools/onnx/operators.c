@@ -189,6 +189,7 @@ static const struct onnx_operator operators[] = {
     {"", "LSTM", 1, ANY, 3, 8, 3, 0, .infer = onnx_infer_recurrent, .taken = cells},
     {"", "GRU", 1, ANY, 3, 6, 2, 0, .infer = onnx_infer_recurrent, .taken = cells},
     {"", "RNN", 1, ANY, 3, 6, 2, 0, .infer = onnx_infer_recurrent, .taken = cells},
+    {MICROSOFT, "DynamicQuantizeLSTM", 1, ANY, 3, 12, 3, 0, .infer = onnx_infer_recurrent, .traits = ONNX_DYNAMIC, .taken = cells},
     {MICROSOFT, "SkipLayerNormalization", 1, ANY, 3, 5, 4, 0, .infer = onnx_infer_skip_layer_norm, .taken = unread},
     {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 1, 9, 3, 2, .infer = onnx_infer_embed_layer_norm,
      .taken = TAKES "a constant table of positions, and a second output that Attention alone reads"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recurrent layers, LSTM, GRU and RNN, said in products, sums, Sigmoids and Tanhs: cell after cell. What is made of x is one product of all
- * times.
+ * times. Products of a DynamicQuantizeLSTM are DynamicQuantizeMatMuls.
  */
 #include "tools/onnx/operator.h"
 #include "tools/optimize/notes.h"
@@ -19,6 +19,7 @@ struct layer {
     int gates;
     int64_t direction;
     bool linear; /* a GRU whose reset comes behind the product */
+    bool bytes;  /* the weights are, and what they are multiplied with */
     const char *end;
 };
 
@@ -27,8 +28,35 @@ struct state {
     struct onnx_value *h, *c;
 };
 
-/* Weights of some gates, turned: [from, gates x hidden]. */
-static struct onnx_value *weights(const struct layer *l, int input, int first, int count) {
+/* [from, gates x hidden]; of bytes with a scale and a zero point, which may be NULL. */
+struct matrix {
+    struct onnx_value *w, *scale, *zero;
+};
+
+/* Part `direction` of a constant, of `shape`. */
+static struct onnx_value *part(const struct layer *l, int input, const char *name, const struct onnx_shape *shape) {
+    const struct onnx_tensor *t = onnx_input_constant(l->node, input);
+    if (!t) return NULL;
+    struct onnx_tensor *copy;
+    struct onnx_value *value = edit_constant(l->g, name, t->type, shape, &copy);
+    const size_t bytes = copy->count * onnx_type_bytes(t->type);
+    memcpy(copy->data, (const char *)t->data + (size_t)l->direction * bytes, bytes);
+    return value;
+}
+
+/* Weights in bytes of all gates. */
+static struct matrix byte_weights(const struct layer *l, int input) {
+    const struct onnx_tensor *t = onnx_input_constant(l->node, input), *scale = onnx_input_constant(l->node, 6 + 2 * input);
+    const struct onnx_tensor *zero = onnx_input_constant(l->node, 7 + 2 * input);
+    const struct onnx_shape shape = {2, {t->shape.dims[1], t->shape.dims[2]}}, wide = {1, {t->shape.dims[2]}}, one = {0, {0}};
+    return (struct matrix){part(l, input, input == 1 ? "input" : "state", &shape),
+                           part(l, 6 + 2 * input, "scale", scale->shape.rank == 2 ? &wide : &one),
+                           part(l, 7 + 2 * input, "zero_point", zero && zero->shape.rank == 2 ? &wide : &one)};
+}
+
+/* Weights of some gates, turned. */
+static struct matrix weights(const struct layer *l, int input, int first, int count) {
+    if (l->bytes) return byte_weights(l, input);
     const struct onnx_tensor *t = onnx_input_constant(l->node, input);
     const int64_t from = t->shape.dims[2], rows = l->gates * l->hidden, wide = count * l->hidden;
     const struct onnx_shape shape = {2, {from, wide}};
@@ -36,7 +64,7 @@ static struct onnx_value *weights(const struct layer *l, int input, int first, i
     for (int64_t r = 0; r < wide; r++)
         for (int64_t k = 0; k < from; k++)
             numbers[k * wide + r] = onnx_number(t, (size_t)((l->direction * rows + first * l->hidden + r) * from + k));
-    return graph_floats(l->g, l->node, input == 1 ? "input" : "state", &shape, numbers);
+    return (struct matrix){graph_floats(l->g, l->node, input == 1 ? "input" : "state", &shape, numbers), NULL, NULL};
 }
 
 /* x and the bias of gates: that of x, of the state, or both. */
@@ -63,10 +91,13 @@ static struct onnx_value *each(const struct layer *l, const char *op, struct onn
     return say(l->g, l->node, op, x, NULL, &x->shape);
 }
 
-static struct onnx_value *product(const struct layer *l, struct onnx_value *x, struct onnx_value *w) {
+static struct onnx_value *product(const struct layer *l, struct onnx_value *x, const struct matrix *m) {
     struct onnx_shape shape = x->shape;
-    shape.dims[2] = w->shape.dims[1];
-    return say(l->g, l->node, "MatMul", x, w, &shape);
+    shape.dims[2] = m->w->shape.dims[1];
+    if (!l->bytes) return say(l->g, l->node, "MatMul", x, m->w, &shape);
+    struct onnx_value *inputs[4] = {x, m->w, m->scale, m->zero}, *y = edit_value(l->g, x->name, ONNX_FLOAT, &shape);
+    edit_node(l->g, l->node, "DynamicQuantizeMatMul", "com.microsoft", l->node->name, inputs, m->zero ? 4 : 3, &y, 1);
+    return y;
 }
 
 /* From .. from + count - 1 along an axis. */
@@ -87,8 +118,8 @@ static struct onnx_value *gate(const struct layer *l, struct onnx_value *x, int 
 }
 
 /* Gates of what comes in, of what goes out, of what is kept, and what is new. */
-static void lstm(const struct layer *l, struct onnx_value *x, struct onnx_value *const *r, struct state *s) {
-    if (s->h) x = pair(l, "Add", x, product(l, s->h, r[0]));
+static void lstm(const struct layer *l, struct onnx_value *x, const struct matrix *r, struct state *s) {
+    if (s->h) x = pair(l, "Add", x, product(l, s->h, r));
     struct onnx_value *open = each(l, "Sigmoid", gate(l, x, 0, 3)), *more = each(l, "Tanh", gate(l, x, 3, 1));
     more = pair(l, "Mul", gate(l, open, 0, 1), more);
     s->c = s->c ? pair(l, "Add", pair(l, "Mul", gate(l, open, 2, 1), s->c), more) : more;
@@ -96,15 +127,15 @@ static void lstm(const struct layer *l, struct onnx_value *x, struct onnx_value 
 }
 
 /* Gates of what is kept, of what is reset, and what is new. */
-static void gru(const struct layer *l, struct onnx_value *x, struct onnx_value *const *r, struct state *s) {
+static void gru(const struct layer *l, struct onnx_value *x, const struct matrix *r, struct state *s) {
     struct onnx_value *gates = gate(l, x, 0, 2), *more = gate(l, x, 2, 1), *old = NULL;
-    struct onnx_value *all = s->h ? product(l, s->h, r[0]) : NULL;
+    struct onnx_value *all = s->h ? product(l, s->h, r) : NULL;
     if (all) gates = pair(l, "Add", gates, l->linear ? gate(l, all, 0, 2) : all);
     gates = each(l, "Sigmoid", gates);
     struct onnx_value *keep = gate(l, gates, 0, 1), *reset = gate(l, gates, 1, 1);
-    if (l->linear) old = all ? (r[1] ? pair(l, "Add", gate(l, all, 2, 1), r[1]) : gate(l, all, 2, 1)) : r[1];
+    if (l->linear) old = all ? (r[1].w ? pair(l, "Add", gate(l, all, 2, 1), r[1].w) : gate(l, all, 2, 1)) : r[1].w;
     if (l->linear && old) old = pair(l, "Mul", reset, old);
-    if (!l->linear && s->h) old = product(l, pair(l, "Mul", reset, s->h), r[1]);
+    if (!l->linear && s->h) old = product(l, pair(l, "Mul", reset, s->h), &r[1]);
     more = each(l, "Tanh", old ? pair(l, "Add", more, old) : more);
     s->h = s->h ? pair(l, "Add", more, pair(l, "Mul", keep, pair(l, "Sub", s->h, more))) : pair(l, "Sub", more, pair(l, "Mul", keep, more));
 }
@@ -133,10 +164,11 @@ static struct onnx_value *join(const struct layer *l, struct onnx_value **parts,
 /* One direction: all states [times, 1, batch, hidden], and the last. */
 static struct onnx_value *run_direction(const struct layer *l, bool back, struct state *s) {
     const bool is_gru = l->gates == 3;
-    struct onnx_value *x =
-        add_bias(l, product(l, l->node->inputs[0], weights(l, 1, 0, l->gates)), 0, l->gates, true, is_gru && l->linear ? 2 : l->gates);
-    struct onnx_value *r[2] = {weights(l, 2, 0, is_gru && !l->linear ? 2 : l->gates), NULL};
-    if (is_gru) r[1] = l->linear ? add_bias(l, NULL, 2, 1, false, 1) : weights(l, 2, 2, 1);
+    const struct matrix w = weights(l, 1, 0, l->gates);
+    struct onnx_value *x = add_bias(l, product(l, l->node->inputs[0], &w), 0, l->gates, true, is_gru && l->linear ? 2 : l->gates);
+    struct matrix r[2] = {weights(l, 2, 0, is_gru && !l->linear ? 2 : l->gates), {NULL, NULL, NULL}};
+    if (is_gru && l->linear) r[1].w = add_bias(l, NULL, 2, 1, false, 1);
+    else if (is_gru) r[1] = weights(l, 2, 2, 1);
     struct onnx_value **all = onnx_alloc(l->g, (size_t)l->times * sizeof(void *));
     *s = (struct state){first_state(l, 5), l->gates == 4 ? first_state(l, 6) : NULL};
     for (int64_t i = 0; i < l->times; i++) {
@@ -144,7 +176,7 @@ static struct onnx_value *run_direction(const struct layer *l, bool back, struct
         struct onnx_value *now = cut(l, x, 0, t, 1);
         if (l->gates == 4) lstm(l, now, r, s);
         else if (is_gru) gru(l, now, r, s);
-        else s->h = each(l, l->end, s->h ? pair(l, "Add", now, product(l, s->h, r[0])) : now);
+        else s->h = each(l, l->end, s->h ? pair(l, "Add", now, product(l, s->h, r)) : now);
         all[t] = s->h;
     }
     const struct onnx_shape shape = {4, {l->times, 1, l->batch, l->hidden}};
@@ -172,12 +204,19 @@ static bool are_as_long(const struct layer *l) {
     return true;
 }
 
+/* Scales and zero points of weights in bytes. */
+static bool has_constant_steps(const struct layer *l) {
+    for (int i = 8; l->bytes && i < 12; i++)
+        if (onnx_input(l->node, i) && !onnx_input_constant(l->node, i)) return false;
+    return true;
+}
+
 static bool read_layer(struct layer *l, int64_t directions) {
     struct onnx_node *node = l->node;
     const struct onnx_tensor *w = onnx_input_constant(node, 1), *r = onnx_input_constant(node, 2);
     if (!w || !r || (onnx_input(node, 3) && !onnx_input_constant(node, 3)) || onnx_input(node, 7)) return false;
     if (onnx_attribute(node, "clip") || onnx_attribute_int(node, "input_forget", 0)) return false;
-    if (!read_functions(l, directions) || !are_as_long(l) || l->times > MOST_CELLS / directions) return false;
+    if (!read_functions(l, directions) || !has_constant_steps(l) || !are_as_long(l) || l->times > MOST_CELLS / directions) return false;
     return graph_takes_room(l->g, w->count + r->count);
 }
 
@@ -197,12 +236,13 @@ bool change_recurrent(struct onnx_graph *g, struct onnx_node *node) {
     struct layer l = {.g = g, .node = node};
     struct state ends[2];
     struct onnx_value *all[2], *made[3], *h[2], *c[2];
-    if (!graph_is(node, "LSTM") && !graph_is(node, "GRU") && !graph_is(node, "RNN")) return false;
+    const bool bytes = !strcmp(node->domain, "com.microsoft") && onnx_recurrent_bytes(node);
+    if (!bytes && !graph_is(node, "LSTM") && !graph_is(node, "GRU") && !graph_is(node, "RNN")) return false;
     if (!say_is_read(node, 0) && !say_is_read(node, 1) && !say_is_read(node, 2)) return false;
     const struct onnx_shape *x = &node->inputs[0]->shape, *r = &node->inputs[2]->shape;
     const int64_t directions = r->dims[0];
     const bool back = !strcmp(onnx_attribute_string(node, "direction", "forward"), "reverse");
-    l.times = x->dims[0], l.batch = x->dims[1], l.hidden = r->dims[2], l.gates = onnx_recurrent_gates(node);
+    l.times = x->dims[0], l.batch = x->dims[1], l.hidden = r->dims[2 - bytes], l.bytes = bytes, l.gates = onnx_recurrent_gates(node);
     l.linear = onnx_attribute_int(node, "linear_before_reset", 0) != 0;
     if (!read_layer(&l, directions)) return false;
     for (l.direction = 0; l.direction < directions; l.direction++) {

@@ -78,6 +78,8 @@ static const struct row rows[] = {
     {"Dropout", 13, "f:2,3 f#0.5 o#0", "", "f2,3"},
     {"BatchNormalization", 15, "f:2,3,4 f:3 f:3 f:3 f:3", "", "f2,3,4"},
     {"LSTM", 14, "f:5,1,3 f:2,16,3 f:2,16,4 f:2,32", "direction@bidirectional hidden_size:4", "f5,2,1,4 f2,1,4 f2,1,4"},
+    {"ms.DynamicQuantizeLSTM", 14, "f:5,1,3 b:2,3,16 b:2,4,16 f:2,32 - - - - f:2 b:2 f:2,16 b:2,16", "direction@bidirectional",
+     "f5,2,1,4 f2,1,4 f2,1,4"},
     {"GRU", 14, "f:5,2,3 f:1,12,3 f:1,12,4", "linear_before_reset:1", "f5,1,2,4 f1,2,4"},
     {"RNN", 7, "f:5,2,3 f:1,4,3 f:1,4,4", "direction@reverse", "f5,1,2,4 f1,2,4"},
     {"LayerNormalization", 17, "f:2,3,4 f:3,4 f:3,4", "axis:1", "f2,3,4 f2,1,1 f2,1,1"},
