@@ -17,13 +17,14 @@ typedef void morsel_interleave_fn(uint8_t *y, const uint8_t *a, const uint8_t *b
 
 /* What the n entries of the last dimension are; no fill among them but in MORSEL_LINE_ANY. */
 static inline __attribute__((always_inline)) enum morsel_line morsel_line_kind(const int32_t *entries, uint32_t n) {
-    uint32_t steps = 0, pairs = 0;
+    const uint32_t first = (uint32_t)entries[0];
+    uint32_t pairs = 0, apart = (first | (uint32_t)entries[n - 1]) >> 31;
+    for (uint32_t i = 0; i < n; i++) apart |= (uint32_t)entries[i] ^ (first + i); /* most lines are stretches: a short loop */
+    if (!apart) return MORSEL_LINE_STRETCH;
     for (uint32_t i = 0; i < n; i++) {
         if (entries[i] < 0) return MORSEL_LINE_ANY;
-        steps += i >= 1 && entries[i] == entries[i - 1] + 1;
         pairs += i >= 2 && entries[i] == entries[i - 2] + 1;
     }
-    if (steps == n - 1) return MORSEL_LINE_STRETCH;
     return n > 2 && pairs == n - 2 ? MORSEL_LINE_TWO : MORSEL_LINE_ANY;
 }
 
