@@ -44,7 +44,7 @@ try() { # NAME RUNNER COMPILER AND OPTIONS...; as C11, unless these say otherwis
 }
 # shellcheck disable=SC2086
 {
-    try "${CC:-cc}" "" "${CC:-cc}" -O2 $warn
+    try "${CC:-cc}" "" "${CC:-cc}" -O1 $warn # -O2: tests/link/only.sh
     try "${CC:-cc}, plain C" "" "${CC:-cc}" -O1 $warn -DMORSEL_PLAIN_C
     try "clang" "" clang -O1 $warn
     # gcc fuses with expensive optimizations alone; the rest of -O2 takes half as long again.
@@ -76,7 +76,7 @@ refuses() { # NAME COMPILER AND OPTIONS...
     name=$1
     shift
     command -v "$1" >/dev/null || { echo "skip amalgamation $name: no $1"; return; }
-    "$@" -I$work/alone -fsyntax-only $work/alone/morsel.c >$work/log 2>&1
+    "$@" -I$work/alone -E $work/alone/morsel.c >/dev/null 2>$work/log
     if grep -q 'error.*Compile Morsel without' $work/log; then echo "ok amalgamation refuses $name"; else fail "refuses $name"; fi
 }
 for option in -ffast-math -Ofast -ffinite-math-only; do

@@ -260,12 +260,12 @@ static void shared_weights_are_not_read_without_end(void **state) {
     (void)state;
     static const uint32_t turns[] = {1, 2, 30};
     for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
-        struct fc_blob same = make_products(512, 512, 300, turns[i], 0);
+        struct fc_blob same = make_products(320, 320, 300, turns[i], 0);
         honest_make(same.bytes);
         assert_int_equal(open_products(&same), MORSEL_OK);
         free(same.bytes);
     }
-    struct fc_blob few = make_products(512, 512, 50, 300, 0), many = make_products(512, 512, 300, 300, 0);
+    struct fc_blob few = make_products(320, 320, 50, 300, 0), many = make_products(320, 320, 300, 300, 0);
     honest_make(few.bytes);
     honest_make(many.bytes);
     assert_int_equal(open_products(&few), MORSEL_OK);
