@@ -171,6 +171,8 @@ static const char *const graph_recipes[] = {
     "Reshape x $C,1,P;ms.DynamicQuantizeLSTM x &1xPx8 &1x2x8 =1x16 - - - - =1 &1 =1x8 &1x8 hidden_size:2",
     "Reshape x $1,C,P;RNN x =1x3xP =1x3x3 direction@reverse",
     "GatherND x $0,0",
+    "OneHot ?1xC $8 $0,1;Cast x to:1;MatMul x =8x4;Add x =4;Tanh x",
+    "OneHot ?1xC $4 $-1,2 axis:1;Cast x to:1",
     "ArgMax x axis:1 keepdims:0;Gather =Cx3 x",
     "Cast x to:7;Gather %5x3 x",
     "ReverseSequence x $C batch_axis:0 time_axis:1",

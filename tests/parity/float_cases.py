@@ -13,8 +13,8 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProt
 # What moves data, or gives whole numbers, is the same to the bit.
 EXACT = {"Relu", "Clip", "Abs", "Neg", "Floor", "Ceil", "Round", "Max", "Min", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin",
          "ArgMax", "ArgMin", "Concat", "Split", "Slice", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout",
-         "Cast", "Expand", "Tile", "Pad", "Gather", "GatherElements", "GatherND", "ReverseSequence", "IsNaN", "DepthToSpace", "SpaceToDepth",
-         "QuantizeLinear", "DequantizeLinear", "Where", "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual",
+         "Cast", "Expand", "Tile", "Pad", "Gather", "GatherElements", "GatherND", "ReverseSequence", "OneHot", "IsNaN", "DepthToSpace",
+         "SpaceToDepth", "QuantizeLinear", "DequantizeLinear", "Where", "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual",
          "LessOrEqual", "And", "Or", "Xor", "Not", "Sign"}
 # So is Resize in both modes, where ONNX Runtime's compiler does not fuse its multiplications with its additions.
 if platform.machine() in ("x86_64", "AMD64"):
@@ -341,6 +341,10 @@ def moves():
     for lengths, axes in (([2, 1, 2], {}), ([3, 1], dict(batch_axis=0, time_axis=1)), ([1, 2, 2], dict(batch_axis=1, time_axis=0))):
         yield Case(f"{lengths}", "ReverseSequence", x, Constant(np.array(lengths, np.int64)), **axes)
         yield Case(f"{lengths} moving", "ReverseSequence", x, np.array(lengths, np.int64), **axes)
+    for axis in (0, 1, -1):  # -8 and 7 lie outside
+        for numbers in ((0, 1), (-1.5, 2)):
+            yield Case(f"{axis} {numbers}", "OneHot", np.arange(-8, 8).reshape(2, 8), ints(7), Constant(np.array(numbers, np.float32)),
+                       axis=axis)
     for b in (2, 3):
         y = uniform("d", 2, 2 * b * b, 3, 4)
         for mode in ("DCR", "CRD"):

@@ -51,6 +51,21 @@ void onnx_fold_concat(struct onnx_context *c) {
     }
 }
 
+/* Inputs integers, how many places there are along the new axis, and the numbers of other places and of ones. */
+bool onnx_infer_one_hot(struct onnx_context *c) {
+    const struct onnx_shape *x = onnx_in(c, 0), *values = onnx_in(c, 2);
+    const struct onnx_tensor *depth = onnx_input_constant(c->node, 1);
+    struct onnx_shape y = {.rank = x->rank + 1};
+    int axis;
+    if (x->rank + 1 > ONNX_MAX_RANK) return onnx_bad(c, "its output would have more than %d dimensions", ONNX_MAX_RANK);
+    if (!depth || depth->count != 1) return onnx_bad(c, "its depth must be a constant, one number");
+    if (values->rank != 1 || values->dims[0] != 2) return onnx_bad(c, "its values must be two");
+    if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), y.rank, &axis)) return false;
+    for (int i = 0; i < y.rank; i++) y.dims[i] = i < axis ? x->dims[i] : i > axis ? x->dims[i - 1] : (int64_t)onnx_number(depth, 0);
+    if (y.dims[axis] < 1 || onnx_elements(&y) < 0) return onnx_bad(c, "its depth is below 1, or its output would be too large");
+    return onnx_out(c, 0, &y);
+}
+
 bool onnx_infer_gather(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0), *indices = onnx_in(c, 1);
     struct onnx_shape y = {.rank = 0};

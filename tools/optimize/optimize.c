@@ -64,6 +64,7 @@ static const struct {
     {"einsum", "sums of products by letters are matrix products", pass_einsum},
     {"fused", "what ONNX Runtime fused is said in operators of ONNX again", pass_fused},
     {"norms", "normalizations are decomposed into means and roots", pass_norms},
+    {"tables", "products with ones are lines of a table, and what is computed of these is in it", pass_tables},
     {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
     {"integers", "what floats are made of is computed in floats, exact up to 2^24", pass_integers},
     {"ends", "maxima' places, comparisons and logarithms are signs, maxima and sums", pass_ends},
@@ -114,7 +115,7 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
 
 void graph_unfuse(struct onnx_graph *g) {
     limit_growth(g);
-    if (pass_fused(g) + pass_moved(g)) edit_clean(g);
+    if (pass_fused(g) + pass_one_hots(g) + pass_moved(g)) edit_clean(g);
     edit_settle(g);
 }
 
@@ -124,7 +125,7 @@ void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
     struct rounds rounds = rounds_of(g);
     int fused = pass_fused(g) + pass_moved(g), masks = 0;
     for (int changes = 1; changes && one_more(&rounds, g); masks += changes)
-        changes = pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
+        changes = pass_tables(g) + pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
     int made = pass_matrices(g); /* of constants, constants */
     for (int changes = made; changes; made += changes) changes = pass_constants(g);
     if (fused + masks + made + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);

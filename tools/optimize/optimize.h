@@ -8,7 +8,7 @@
 
 #include "tools/onnx/graph.h"
 
-enum { GRAPH_PASSES = 23 };
+enum { GRAPH_PASSES = 24 };
 struct graph_pass_done {
     const char *name, *what; /* "pads", "zeros of Pad become the padding of windows" */
     int changes;

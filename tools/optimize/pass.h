@@ -27,6 +27,8 @@ int pass_masks(struct onnx_graph *g);         /* conditions are numbers, Where a
 int pass_integers(struct onnx_graph *g);      /* floats of integers and of conditions */
 int pass_ends(struct onnx_graph *g);          /* ArgMax, Hardmax, LogSoftmax, comparisons of floats */
 int pass_picks(struct onnx_graph *g);         /* elements by constant indices, choices by constants */
+int pass_one_hots(struct onnx_graph *g);      /* ones in the places of integers, and products with such */
+int pass_tables(struct onnx_graph *g);        /* the same, and what is computed of lines of tables */
 int pass_matrices(struct onnx_graph *g);      /* cubic Resize and CumSum are matrix products */
 int pass_choices(struct onnx_graph *g);       /* computed bounds, divisions that spare zeros */
 int pass_reduces(struct onnx_graph *g);       /* maxima, sums and norms over any axes */

@@ -72,6 +72,8 @@ static const struct row rows[] = {
     {"Clip", 10, "f:2,3", "min~0 max~6", "f2,3"},
     {"Clip", 13, "b:2,3 b#0 b#6", "", "b2,3"},
     {"Cast", 13, "f:2,3", "to:3", "b2,3"},
+    {"OneHot", 11, "l:2,3 l#5 f=0,1", "", "f2,3,5"},
+    {"OneHot", 11, "l:2,3 f#5 l=0,1", "axis:0", "l5,2,3"},
     {"Trilu", 14, "f:2,3,4 l#1", "upper:0", "f2,3,4"},
     {"Softmax", 11, "f:2,3", "axis:2", "f2,3"},
     {"Dropout", 10, "f:2,3", "", "f2,3 o2,3"},
