@@ -285,6 +285,30 @@ static bool cast_of_bytes(const struct placing *p, struct scheme_value *value, s
     return type == ONNX_INT8 || type == ONNX_UINT8;
 }
 
+/* The node before the last that reads the same weights; NULL: there is none. */
+static const struct onnx_node *cell_before(const struct placing *p, size_t n) {
+    const struct onnx_value *weights = p->graph->nodes[n]->inputs[1];
+    while (n-- > 0)
+        if (p->scheme->nodes[n].role == SCHEME_LAYER && p->graph->nodes[n]->inputs[1] == weights) return p->graph->nodes[n];
+    return NULL;
+}
+
+/* Layers with the same weights, as the cells of a recurrent one are: with a scale for what they read and one for what they give they have
+ * the same biases and multipliers, 12 bytes for each output, which a blob has once. Few are that much beside their weights. */
+static void join_cells(struct placing *p) {
+    for (size_t n = 0; n < p->graph->node_count; n++) {
+        const struct onnx_node *node = p->graph->nodes[n];
+        if (p->scheme->nodes[n].role != SCHEME_LAYER || !scheme_is_cell(node)) continue;
+        const struct onnx_node *other = cell_before(p, n);
+        if (!other) continue;
+        const size_t x[2] = {index_of(p, node->inputs[0]), index_of(p, other->inputs[0])};
+        const size_t y[2] = {index_of(p, node->outputs[0]), index_of(p, other->outputs[0])};
+        const struct scheme_value *values = p->scheme->values;
+        if (values[x[0]].quantized && values[x[1]].quantized) join(p, x[0], x[1]);
+        if (values[y[0]].quantized && values[y[1]].quantized) join(p, y[0], y[1]);
+    }
+}
+
 /* What moves shares its scale with what it was; then only what it was is looked at. */
 static void find_groups(struct placing *p) {
     struct scheme_value *values = p->scheme->values;
@@ -310,6 +334,7 @@ static void find_groups(struct placing *p) {
             values[out].watched = !all;
         }
     }
+    join_cells(p);
     for (size_t v = 0; v < p->graph->value_count; v++) values[v].group = group_of(p, v);
 }
 

@@ -46,6 +46,13 @@ static void find_readers(struct scheme *s) {
     }
 }
 
+bool scheme_is_cell(const struct onnx_node *layer) {
+    const struct onnx_value *weights = layer->inputs[1], *y = layer->outputs[0];
+    if (weights->uses < 2 || !weights->constant || y->shape.rank < 1) return false;
+    const int64_t outputs = y->shape.dims[y->shape.rank - 1];
+    return (int64_t)weights->uses * outputs * 48 >= (int64_t)weights->constant->count && weights->constant->shape.rank == 2;
+}
+
 struct scheme *scheme_new(struct onnx_graph *graph, const struct scheme_options *options) {
     struct scheme *s = onnx_alloc(graph, sizeof *s);
     *s = (struct scheme){.graph = graph, .options = *options, .value_count = graph->value_count};

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Goes through layers in order, as many at once as memory allows. */
 #include "tools/quant/round/refine.h"
+#include "tools/base/arena.h"
 #include "tools/quant/round/refine_parts.h"
 
-/* Weights that several layers read, as the cells of a recurrent one do, are rounded to nearest: then a blob has them once. */
+#include <stdlib.h>
+
+/* Weights that several layers read, as the cells of a recurrent one do, are rounded to nearest: then a blob has them once. So it has the
+ * biases of such cells, which get the mean of what each wants. */
 static bool one_reads(const struct scheme_layer *layer) {
     return layer->node->inputs[1]->uses == 1;
 }
@@ -25,6 +29,33 @@ static size_t some_layers(const struct refine *refine, size_t first) {
     return count;
 }
 
+/* With the same biases, too, before they were corrected. */
+static bool same_cell(const struct scheme_layer *a, const struct scheme_layer *b) {
+    return a->node->inputs[1] == b->node->inputs[1] && onnx_input(a->node, 2) == onnx_input(b->node, 2) && !a->add && !b->add;
+}
+
+static void share_biases(struct scheme_layer *layers, size_t count) {
+    double *mean = must_calloc(layers->outputs, sizeof *mean);
+    size_t cells = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!same_cell(layers, &layers[i])) continue;
+        for (uint32_t o = 0; o < layers->outputs; o++) mean[o] += ((double)layers[i].bias[o] - mean[o]) / (double)(cells + 1);
+        cells++;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t o = 0; o < layers->outputs && same_cell(layers, &layers[i]); o++) layers[i].bias[o] = (float)mean[o];
+    free(mean);
+}
+
+/* The first of its cells. */
+static bool leads_cells(const struct scheme *scheme, size_t at) {
+    if (!scheme_is_cell(scheme->layers[at].node)) return false;
+    size_t i = at;
+    while (i-- > 0)
+        if (same_cell(&scheme->layers[i], &scheme->layers[at])) return false;
+    return true;
+}
+
 bool refine_layers(const struct refine *refine, struct failure *failure) {
     struct scheme *scheme = refine->scheme;
     if (!refine->round_most && refine->keep_biases) return true;
@@ -38,6 +69,8 @@ bool refine_layers(const struct refine *refine, struct failure *failure) {
         for (size_t i = 0; good && i < count; i++) refine_layer(refine, &scheme->layers[first + i], &moments[i], pool);
         moments_free(moments, count);
     }
+    for (size_t i = 0; good && !refine->keep_biases && i < scheme->layer_count; i++)
+        if (leads_cells(scheme, i)) share_biases(&scheme->layers[i], scheme->layer_count - i);
     pool_close(pool);
     return good;
 }
