@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 """train.py: trains the float network of models/cifar10 and goes on where it stopped.
 
-    train.py STATE.pt --data cifar10_jpeg.tar.zst [--from WEIGHTS.pt | --from FLOAT.onnx] [--epochs N] [--finish N] [-o FLOAT.onnx]
+    train.py STATE.pt --data cifar10_jpeg.tar.zst [--from WEIGHTS.pt | --from FLOAT.onnx] [--epochs N] [--finish N] [--skip P]
+             [-o FLOAT.onnx]
 
 Pictures lie in train/CLASS/ and test/CLASS/, in a folder or an archive. STATE.pt is written whole after each epoch; a run that finds it
 goes on. --epochs N trains N epochs more at --rate. --finish N lets the rate fall to 0 within N epochs, which gains some points: that
 comes last. --from starts with another run's weights, or with those of MobileNetV2 on ImageNet: all but the last layer, of a state
-dictionary whose layers come in the order of ours, whatever their names. -o writes the network as ONNX, batch norms folded, as
+dictionary whose layers come in the order of ours, whatever their names. --skip P leaves out some of what the network knows: a
+picture whose last loss was below the mean, with probability P; the others of these count 1 / (1 - P) times, so that gradients are the same
+on average (InfoBatch, Qin et al. 2024). The last two epochs have all pictures. -o writes the network as ONNX, batch norms folded, as
 `morsel quantize` takes it. It runs at the lowest priority: what else the machine does goes first. requirements.txt says what it needs."""
 import argparse
 import io
@@ -33,7 +36,7 @@ CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2430, 0.2610)
 # Expansion, channels, count, stride.
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 1), (6, 320, 1, 1))
-BATCH, EDGE, HOLE = 128, 4, 10  # pictures; padding of the crop; the square that is left out, in pixels
+BATCH, EDGE = 128, 4  # pictures; padding of the crop, in pixels
 
 
 def conv(inputs, outputs, kernel, stride=1, groups=1, activation=True):
@@ -96,8 +99,8 @@ def normalized(pictures):
     return ((pictures.float() / 255 - mean) / std).contiguous(memory_format=torch.channels_last)
 
 
-def augmented(pictures, generator):
-    """Cropped at a random place of what is padded by reflection, mirrored or not, without a square."""
+def augmented(pictures, hole, generator):
+    """Cropped at a random place of what is padded by reflection, mirrored or not, without a square of `hole` pixels a side."""
     n, size = len(pictures), pictures.shape[-1]
     wide = nn.functional.pad(pictures.float(), (EDGE,) * 4, mode="reflect")
     at = torch.randint(0, 2 * EDGE + 1, (2, n, 1), generator=generator) + torch.arange(size)
@@ -105,8 +108,10 @@ def augmented(pictures, generator):
     columns = torch.where(flip, at[1].flip(1), at[1])
     picture, channel = torch.arange(n)[:, None, None, None], torch.arange(3)[None, :, None, None]
     x = normalized(wide[picture, channel, at[0][:, None, :, None], columns[:, None, None, :]])
-    hole = torch.randint(-HOLE // 2, size - HOLE // 2, (2, n, 1), generator=generator)
-    inside = (torch.arange(size) >= hole) & (torch.arange(size) < hole + HOLE)
+    if not hole:
+        return x
+    corner = torch.randint(-hole // 2, size - hole // 2, (2, n, 1), generator=generator)
+    inside = (torch.arange(size) >= corner) & (torch.arange(size) < corner + hole)
     return x.masked_fill_((inside[0][:, :, None] & inside[1][:, None, :])[:, None], 0)
 
 
@@ -226,23 +231,33 @@ def optimizer_of(model, rate):
     return torch.optim.SGD(groups, rate, momentum=0.9, nesterov=True)
 
 
-def train_epoch(model, optimizer, data, rate_at, bf16, seed):
-    """One pass over all pictures. The mean loss."""
+def some_of(losses, skip, generator):
+    """The pictures of an epoch in random order, and what each picture counts."""
+    order, counts = torch.randperm(len(losses), generator=generator), torch.ones(len(losses))
+    known = losses < losses[losses < torch.inf].mean()  # NaN, and so none, in the first epoch
+    counts[known] = 1 / (1 - skip)
+    out = known & (torch.rand(len(losses), generator=generator) < skip)
+    return order[~out[order]], counts
+
+
+def train_epoch(model, optimizer, data, losses, rate_at, args, seed, skip):
+    """One pass over the pictures, which brings their losses up to date. The mean loss of those it had."""
     generator = torch.Generator().manual_seed(seed)
-    order = torch.randperm(len(data[0]), generator=generator).split(BATCH)
-    total = 0.0
-    for step, some in enumerate(order):
+    order, counts = some_of(losses, skip, generator)
+    batches = order.split(BATCH)
+    for step, some in enumerate(batches):
         for group in optimizer.param_groups:
-            group["lr"] = rate_at(step / len(order))
-        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            loss = nn.functional.cross_entropy(model(augmented(data[0][some], generator)).float(), data[1][some], label_smoothing=0.05)
+            group["lr"] = rate_at(step / len(batches))
+        with torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
+            scores = model(augmented(data[0][some], args.hole, generator)).float()
+            each = nn.functional.cross_entropy(scores, data[1][some], label_smoothing=0.05, reduction="none")
+        losses[some] = each.detach()
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        (each * counts[some]).mean().backward()
         optimizer.step()
-        total += loss.item() * len(some)
         if sys.stderr.isatty():
-            print(f"\r{step + 1}/{len(order)} batches, loss {loss.item():.3f} ", end="", file=sys.stderr)
-    return total / len(data[0])
+            print(f"\r{step + 1}/{len(batches)} batches, loss {losses[some].mean():.3f} ", end="", file=sys.stderr)
+    return losses[order].mean()
 
 
 def arguments():
@@ -253,6 +268,8 @@ def arguments():
     parser.add_argument("--epochs", type=int, default=0, help="epochs more at the full rate")
     parser.add_argument("--finish", type=int, default=0, help="epochs more in which the rate falls to 0")
     parser.add_argument("--rate", type=float, default=0.1)
+    parser.add_argument("--skip", type=float, default=0, help="share of the pictures of a small loss that an epoch leaves out")
+    parser.add_argument("--hole", type=int, default=10, help="pixels a side of the square that each picture lacks")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--bf16", action="store_true", help="products in bfloat16; worth it where the CPU has AMX")
     parser.add_argument("-o", "--output", type=pathlib.Path)
@@ -268,25 +285,26 @@ def main():
     torch.manual_seed(1)
     data = load(args.data, args.state.with_suffix(".npz"))
     model = network()
-    optimizer, done = optimizer_of(model, args.rate), 0
+    optimizer, done, losses = optimizer_of(model, args.rate), 0, torch.full((len(data["train"][0]),), torch.inf)
     if args.state.exists():
         saved = torch.load(args.state, weights_only=True)
         model.load_state_dict(saved["model"]), optimizer.load_state_dict(saved["optimizer"])
-        done = saved["epochs"]
+        done, losses = saved["epochs"], saved.get("losses", losses)
     elif args.start and args.start.suffix != ".onnx":
         start_from_state(model, args.start)
     elif args.start:
         start_from_onnx(model, args.start, data["train"][0][::50])
         print(f"{args.start}: {accuracy(model, data['test']):.2f} %", flush=True)
-    for i in range(args.epochs + args.finish):
+    epochs = args.epochs + args.finish
+    for i in range(epochs):
         began = time.time()
 
         def rate_at(part, i=i):
             return args.rate * min(1, done + part) * (1 if i < args.epochs else 1 - (i - args.epochs + part) / args.finish)
 
-        loss = train_epoch(model, optimizer, data["train"], rate_at, args.bf16, done + 1)
+        loss = train_epoch(model, optimizer, data["train"], losses, rate_at, args, done + 1, args.skip if i + 2 < epochs else 0)
         done += 1
-        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epochs": done}
+        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epochs": done, "losses": losses}
         write(args.state, lambda beside, saved=saved: torch.save(saved, beside))
         mark = accuracy(model, data["test"])
         print(f"\repoch {done}: loss {loss:.4f}, {mark:.2f} % of the test pictures, {time.time() - began:.0f} s", flush=True)
