@@ -47,8 +47,8 @@ verify "the network's own output" call 0 $small --dynamic -o "$work/a.morsel" --
 verify "the whole network" call 0 $small --dynamic -o "$work/b.morsel"
 verify "are one blob" cmp "$work/a.morsel" "$work/b.morsel"
 verb=convert
-verify "convert cuts, too" call 0 models/cifar10/network.onnx -o "$work/c.morsel" --output-node /Flatten_output_0_quantized
-verify "at bytes" sh -c "$morsel inspect '$work/c.morsel' | grep -q 'output.*/Flatten_output_0_quantized.*uint8'"
+verify "convert cuts, too" call 0 models/cifar10/network.onnx -o "$work/c.morsel" --output-node flat_quantized
+verify "at bytes" sh -c "$morsel inspect '$work/c.morsel' | grep -q 'output.*flat_quantized.*uint8'"
 
 # --- what is no place to cut
 check "a name that is none" 2 "float_small.onnx: --output-node poll: no node and no value has that name; did you mean 'pool'" inspect $small --output-node poll

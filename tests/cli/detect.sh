@@ -216,7 +216,7 @@ verify "with a line for each" test "$(grep -cE '^(file,points,index,label,p,x,y,
 printf '{"kind": "classes", "top": 2, "softmax": false, "threshold": 0.01}' >"$work/classes.json"
 cifar=models/cifar10
 verify "a rule of classes" sh -c "$morsel convert $cifar/network.onnx -o '$work/classes.morsel' --picture $cifar/picture.json --answer '$work/classes.json'"
-check "says how many are shown" 0 '"p": "the network.s softmax"' run "$work/classes.morsel" $cifar/pictures/cat.ppm --json
+check "says how many are shown" 0 '"p": "the network.s softmax"' run "$work/classes.morsel" $cifar/pictures/bird.ppm --json
 verify "and no more" test "$(grep -c '"label"' "$work/out")" -eq 2
 printf '{"kind": "classes", "most": 3, "activation": "sigmoid"}' >"$work/classes.json"
 verify "a rule of a sigmoid" sh -c "$morsel convert $cifar/network.onnx -o '$work/classes2.morsel' --picture $cifar/picture.json --answer '$work/classes.json'"
