@@ -135,9 +135,11 @@ static bool change_product(struct onnx_graph *g, struct onnx_node *node) {
 /* Ones where places equal from, from + 1, .. */
 static struct onnx_value *equal(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *at, int64_t from) {
     const int64_t count = at->shape.dims[at->shape.rank - 1];
-    int64_t *numbers = onnx_alloc(g, (size_t)count * sizeof *numbers);
-    for (int64_t i = 0; i < count; i++) numbers[i] = from + i;
-    struct onnx_value *y = say(g, node, "Equal", at, graph_int64s(g, node, "count", numbers, (int)count), &at->shape);
+    const struct onnx_shape shape = {1, {count}};
+    struct onnx_tensor *numbers;
+    struct onnx_value *up = edit_constant(g, onnx_text(g, "%s.count", node->name), at->type, &shape, &numbers);
+    for (int64_t i = 0; i < count; i++) onnx_store_integer(numbers, (size_t)i, from + i);
+    struct onnx_value *y = say(g, node, "Equal", at, up, &at->shape);
     y->type = ONNX_BOOL;
     return cast(g, node, y, ONNX_FLOAT);
 }

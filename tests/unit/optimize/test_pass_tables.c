@@ -25,6 +25,7 @@ static const struct form {
     {EQUAL "a; Cast a > f to:1; MatMul f %4x3 > m; MatMul f %4x5 > n; Concat m n > y axis:2", NULL, "MatMul"},
     /* what reads the ones themselves */
     {ONE_HOT "h; Cast h > y to:1", ONES "Mul f #1 > y", "OneHot"},
+    {"Cast x > i to:6; OneHot i $4 $0,1 > h; Cast h > y to:1", ONES "Mul f #1 > y", "OneHot"},
     {ONE_HOT "h axis:0; Cast h > y to:1", ONES "Transpose f > y perm=2,0,1", "OneHot"},
     {ONE_HOT "h axis:1; Cast h > y to:1", ONES "Transpose f > y perm=0,2,1", "OneHot"},
     {PLACES "OneHot i $4 $-1,2 > h; Cast h > y to:1", ONES "Mul f #3 > t; Sub t #1 > y", "OneHot"},
