@@ -61,8 +61,10 @@ bool onnx_infer_one_hot(struct onnx_context *c) {
     if (!depth || depth->count != 1) return onnx_bad(c, "its depth must be a constant, one number");
     if (values->rank != 1 || values->dims[0] != 2) return onnx_bad(c, "its values must be two");
     if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), y.rank, &axis)) return false;
-    for (int i = 0; i < y.rank; i++) y.dims[i] = i < axis ? x->dims[i] : i > axis ? x->dims[i - 1] : (int64_t)onnx_number(depth, 0);
-    if (y.dims[axis] < 1 || onnx_elements(&y) < 0) return onnx_bad(c, "its depth is below 1, or its output would be too large");
+    const double count = onnx_number(depth, 0);
+    const bool fits = count >= 1 && count < 0x1p40; /* a NaN does not */
+    for (int i = 0; i < y.rank; i++) y.dims[i] = i < axis ? x->dims[i] : i > axis ? x->dims[i - 1] : fits ? (int64_t)count : 0;
+    if (!fits || onnx_elements(&y) < 0) return onnx_bad(c, "its depth is below 1, or its output would be too large");
     return onnx_out(c, 0, &y);
 }
 

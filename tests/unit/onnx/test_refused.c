@@ -68,6 +68,7 @@ static const struct row refused[] = {
     {"LSTM", 14, "f:5,1,3 f:1,16,3 f:1,16,4 f:1,16", "", "input 3 does not fit"},
     {"OneHot", 11, "l:2,3 l:1 f=0,1", "", "depth must be a constant"},
     {"OneHot", 11, "l:2,3 l#0 f=0,1", "", "depth is below 1"},
+    {"OneHot", 11, "l:2,3 f#1e30 f=0,1", "", "would be too large"},
     {"OneHot", 11, "l:2,3 l#5 f=0,1,2", "", "values must be two"},
     {"ms.DynamicQuantizeLSTM", 14, "f:5,1,3 b:1,3,16 b:1,4,16 - - - - - f:1 b:1", "", "input 10 is missing"},
     {"ms.DynamicQuantizeLSTM", 14, "f:5,1,3 b:1,3,16 b:1,4,16 - - - - - f:1,4 b:1 f:1", "", "input 8 does not fit"},
