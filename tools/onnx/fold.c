@@ -26,7 +26,7 @@ struct onnx_tensor *onnx_out_constant(struct onnx_context *c, int i) {
     const size_t room = onnx_room(c->graph, LEAST_BYTES, BYTES_OF_A_NUMBER, MOST_BYTES);
     if (!onnx_spend(c, (size_t)count) || !onnx_pays(&memory->folded_bytes, bytes, room)) return NULL;
     struct onnx_tensor *tensor = onnx_alloc(c->graph, sizeof *tensor);
-    *tensor = (struct onnx_tensor){value->type, value->shape, (size_t)count, onnx_alloc(c->graph, bytes), 0, 0};
+    *tensor = (struct onnx_tensor){value->type, value->shape, (size_t)count, onnx_alloc(c->graph, bytes), 0, 0, 0};
     value->constant = tensor;
     return tensor;
 }

@@ -118,7 +118,7 @@ void onnx_fold_copy(struct onnx_context *c) {
     if (c->node->outputs[0]->type != x->type || onnx_elements(&c->node->outputs[0]->shape) != (int64_t)x->count) return;
     /* The data is shared: constants are never written. */
     struct onnx_tensor *y = onnx_alloc(c->graph, sizeof *y);
-    *y = (struct onnx_tensor){x->type, c->node->outputs[0]->shape, x->count, x->data, x->alike, x->mask};
+    *y = (struct onnx_tensor){x->type, c->node->outputs[0]->shape, x->count, x->data, x->alike, x->mask, x->rises};
     c->node->outputs[0]->constant = y;
 }
 

@@ -48,6 +48,7 @@ struct onnx_tensor {
     /* Of what is written no more: 1 yes, -1 no, 0 nobody asked. Large constants have many readers. */
     signed char alike; /* whether all elements are the same bytes */
     signed char mask;  /* whether it is an attention mask, as quant/insert/masks.c says */
+    signed char rises; /* whether it is 0, 1, 2 .., as optimize/pass_tables.c says */
 };
 
 struct onnx_node;
@@ -98,6 +99,8 @@ struct onnx_node {
     bool refused;     /* by onnx_infer(): its inputs and attributes hold anything */
     bool unchecked;   /* by onnx_infer(): it does not know its inputs, which may hold anything, as its attributes may */
     bool done;        /* for whoever walks the graph next */
+    bool cell;        /* one of many alike: the product of a recurrent layer's state, with the same weights in each cell */
+    bool kept;        /* stays behind the Gather that it reads */
 };
 
 /* Whether inference looked at it and found no fault: else it has no trait, and matches no pattern. */

@@ -68,6 +68,20 @@ bool onnx_infer_one_hot(struct onnx_context *c) {
     return onnx_out(c, 0, &y);
 }
 
+void onnx_fold_one_hot(struct onnx_context *c) {
+    const struct onnx_tensor *x = onnx_input_constant(c->node, 0), *values = onnx_input_constant(c->node, 2);
+    struct onnx_tensor *y = onnx_is_integer(x->type) ? onnx_out_constant(c, 0) : NULL;
+    int axis;
+    if (!y || !onnx_axis(c, onnx_attribute_int(c->node, "axis", -1), y->shape.rank, &axis)) return;
+    size_t inner = 1, width = onnx_type_bytes(values->type), depth = (size_t)y->shape.dims[axis];
+    for (int i = axis + 1; i < y->shape.rank; i++) inner *= (size_t)y->shape.dims[i];
+    for (size_t i = 0; i < y->count; i++) {
+        const int64_t at = onnx_integer(x, i / inner / depth * inner + i % inner), place = (int64_t)(i / inner % depth);
+        const size_t which = at == place || at == place - (int64_t)depth;
+        memcpy((unsigned char *)y->data + i * width, (const unsigned char *)values->data + which * width, width);
+    }
+}
+
 bool onnx_infer_gather(struct onnx_context *c) {
     const struct onnx_shape *x = onnx_in(c, 0), *indices = onnx_in(c, 1);
     struct onnx_shape y = {.rank = 0};

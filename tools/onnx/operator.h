@@ -182,7 +182,7 @@ onnx_infer_fn onnx_infer_slice, onnx_infer_split, onnx_infer_pad;
 onnx_fold_fn onnx_fold_slice, onnx_fold_split;
 onnx_infer_fn onnx_infer_concat, onnx_infer_qlinear_concat, onnx_infer_gather, onnx_infer_gather_elements;
 onnx_infer_fn onnx_infer_gather_nd, onnx_infer_one_hot;
-onnx_fold_fn onnx_fold_concat, onnx_fold_gather, onnx_fold_gather_elements, onnx_fold_gather_nd;
+onnx_fold_fn onnx_fold_one_hot, onnx_fold_concat, onnx_fold_gather, onnx_fold_gather_elements, onnx_fold_gather_nd;
 onnx_fold_fn onnx_fold_scatter_elements, onnx_fold_scatter_nd;
 onnx_infer_fn onnx_infer_constant, onnx_infer_constant_of_shape, onnx_infer_range, onnx_infer_shape_of, onnx_infer_size_of,
     onnx_infer_trilu;

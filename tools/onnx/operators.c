@@ -27,6 +27,7 @@ static const char
     cells[] = TAKES
     "constant weights, sequences that are all as long, up to 512 cells in all directions, Sigmoid and Tanh, of an RNN also Relu, no "
     "peepholes, no clip, no input_forget",
+    byte_cells[] = TAKES "what an LSTM does, and a first state that is no constant, or zeros",
     unread[] = TAKES "no mean and no deviation that is read", ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
 
 /* domain, name, since, until, least inputs, most inputs, most outputs, type */
@@ -190,7 +191,7 @@ static const struct onnx_operator operators[] = {
     {"", "LSTM", 1, ANY, 3, 8, 3, 0, .infer = onnx_infer_recurrent, .taken = cells},
     {"", "GRU", 1, ANY, 3, 6, 2, 0, .infer = onnx_infer_recurrent, .taken = cells},
     {"", "RNN", 1, ANY, 3, 6, 2, 0, .infer = onnx_infer_recurrent, .taken = cells},
-    {MICROSOFT, "DynamicQuantizeLSTM", 1, ANY, 3, 12, 3, 0, .infer = onnx_infer_recurrent, .traits = ONNX_DYNAMIC, .taken = cells},
+    {MICROSOFT, "DynamicQuantizeLSTM", 1, ANY, 3, 12, 3, 0, .infer = onnx_infer_recurrent, .traits = ONNX_DYNAMIC, .taken = byte_cells},
     {MICROSOFT, "SkipLayerNormalization", 1, ANY, 3, 5, 4, 0, .infer = onnx_infer_skip_layer_norm, .taken = unread},
     {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 1, 9, 3, 2, .infer = onnx_infer_embed_layer_norm,
      .taken = TAKES "a constant table of positions, and a second output that Attention alone reads"},
@@ -231,7 +232,8 @@ static const struct onnx_operator operators[] = {
     {"", "Gather", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather, .fold = onnx_fold_gather, .class = ONNX_MOVE, .traits = ONNX_UNCHANGED},
     {"", "CumSum", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_sums, .fold = onnx_fold_sums},
     {"", "ReverseSequence", 10, ANY, 2, 2, 1, 0, .infer = onnx_infer_same, .taken = TAKES "constant lengths, the first two axes"},
-    {"", "OneHot", 9, ANY, 3, 3, 1, 2, .infer = onnx_infer_one_hot, .taken = TAKES "int32 or int64, constant values"},
+    {"", "OneHot", 9, ANY, 3, 3, 1, 2, .infer = onnx_infer_one_hot, .fold = onnx_fold_one_hot,
+     .taken = TAKES "int32 or int64, constant values"},
     {"", "GatherElements", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_elements, .fold = onnx_fold_gather_elements},
     {"", "GatherND", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_nd, .fold = onnx_fold_gather_nd},
     {"", "ScatterElements", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_elements},

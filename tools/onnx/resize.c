@@ -108,7 +108,7 @@ const struct onnx_tensor *onnx_resize_scales(const struct onnx_node *node, struc
     const struct onnx_attribute *a = node->opset < 9 ? onnx_attribute(node, "scales") : NULL;
     if (node->opset >= 9) return onnx_input_constant(node, node->opset < 11 ? 1 : 2);
     if (!a || !a->count || !a->floats) return NULL;
-    *listed = (struct onnx_tensor){ONNX_FLOAT, {1, {(int64_t)a->count}}, a->count, (void *)a->floats, 0, 0};
+    *listed = (struct onnx_tensor){ONNX_FLOAT, {1, {(int64_t)a->count}}, a->count, (void *)a->floats, 0, 0, 0};
     return listed;
 }
 

@@ -52,7 +52,7 @@ struct onnx_value *edit_constant(struct onnx_graph *g, const char *name, enum on
     int64_t count = onnx_elements(shape);
     assert(count >= 0 && onnx_type_bytes(type));
     *tensor = onnx_alloc(g, sizeof **tensor);
-    **tensor = (struct onnx_tensor){type, *shape, (size_t)count, onnx_alloc(g, (size_t)count * onnx_type_bytes(type)), 0, 0};
+    **tensor = (struct onnx_tensor){type, *shape, (size_t)count, onnx_alloc(g, (size_t)count * onnx_type_bytes(type)), 0, 0, 0};
     value->constant = *tensor;
     return value;
 }

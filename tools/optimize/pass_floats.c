@@ -13,7 +13,7 @@ static const struct onnx_tensor *as_float(struct onnx_graph *g, const struct onn
     struct onnx_tensor *to = onnx_alloc(g, sizeof *to);
     float *numbers = onnx_alloc(g, (from->count + 1) * sizeof *numbers);
     for (size_t i = 0; i < from->count; i++) numbers[i] = (float)onnx_number(from, i);
-    *to = (struct onnx_tensor){ONNX_FLOAT, from->shape, from->count, numbers, 0, 0};
+    *to = (struct onnx_tensor){ONNX_FLOAT, from->shape, from->count, numbers, 0, 0, 0};
     return to;
 }
 

@@ -8,7 +8,10 @@
 #include "tools/optimize/pass.h"
 #include "tools/optimize/say.h"
 
-enum { MOST_LINES = 1 << 16 };
+#include <float.h>
+#include <math.h>
+
+enum { MOST_LINES = 1 << 20, MOST_NUMBERS = 1 << 24 };
 
 /* Along a last dimension of `count`, a 1 in the place of each integer. One that `wraps` may be below 0, and counts from the end then. */
 struct hot {
@@ -21,14 +24,16 @@ static bool is_place(const struct onnx_value *x) {
     return x && !x->constant && (x->type == ONNX_INT64 || x->type == ONNX_INT32) && x->shape.rank >= 0;
 }
 
-/* 0, 1, 2 .. along the last dimension alone. */
+/* 0, 1, 2 .. along the last dimension alone. Many may ask for the same constant. */
 static bool counts_up(const struct onnx_value *x, int64_t count) {
     const struct onnx_tensor *t = x ? x->constant : NULL;
     if (!t || !onnx_is_integer(t->type) || t->shape.rank < 1 || (int64_t)t->count != count || t->shape.dims[t->shape.rank - 1] != count)
         return false;
-    for (int64_t i = 0; i < count; i++)
-        if (onnx_integer(t, (size_t)i) != i) return false;
-    return true;
+    signed char *rises = (signed char *)&t->rises;
+    for (size_t i = 0; !*rises && i < t->count; i++)
+        if (onnx_integer(t, i) != (int64_t)i) *rises = -1;
+    if (!*rises) *rises = 1;
+    return *rises > 0;
 }
 
 /* What an Expand made as wide as the last dimension; the value itself where it has a 1 there. */
@@ -45,6 +50,7 @@ static bool find_equal(const struct onnx_node *node, struct hot *hot) {
     const struct onnx_shape *wide = &node->outputs[0]->shape;
     hot->count = wide->dims[wide->rank - 1];
     hot->wraps = false;
+    if (hot->count > MOST_LINES) return false;
     for (int i = 0; i < 2; i++) {
         if (!node->inputs[i] || !counts_up(onnx_input(node, 1 - i), hot->count)) continue;
         hot->at = narrow(node->inputs[i], wide);
@@ -57,7 +63,7 @@ static bool find_equal(const struct onnx_node *node, struct hot *hot) {
 static bool two_numbers(const struct onnx_node *node, double numbers[2]) {
     const struct onnx_tensor *t = onnx_input_constant(node, 2);
     for (size_t i = 0; t && t->count == 2 && i < 2; i++) numbers[i] = onnx_number(t, i);
-    return t && t->count == 2;
+    return t && t->count == 2 && fabs(numbers[0]) <= FLT_MAX && fabs(numbers[1]) <= FLT_MAX;
 }
 
 static bool is_last(const struct onnx_node *node) {
@@ -162,6 +168,16 @@ static struct onnx_value *last_to(struct onnx_graph *g, struct onnx_node *node, 
     return say_transpose(g, node, x, perm);
 }
 
+/* One of two numbers, exactly: a sum of products, of which one is 0. */
+static struct onnx_value *between(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *ones, const double numbers[2]) {
+    const struct onnx_shape scalar = {0};
+    const double one = 1;
+    struct onnx_value *y = say_scaled(g, node, ones, numbers[1]);
+    if (numbers[0] == 0) return y;
+    struct onnx_value *others = say(g, node, "Sub", graph_floats(g, node, "one", &scalar, &one), ones, &ones->shape);
+    return say(g, node, "Add", y, say_scaled(g, node, others, numbers[0]), &ones->shape);
+}
+
 static bool change_one_hot(struct onnx_graph *g, struct onnx_node *node) {
     double numbers[2];
     int axis;
@@ -173,8 +189,7 @@ static bool change_one_hot(struct onnx_graph *g, struct onnx_node *node) {
     const enum onnx_type type = node->outputs[0]->type;
     struct onnx_value *at = wide(g, node, node->inputs[0], count), *from_start = equal(g, node, at, 0);
     struct onnx_value *y = say(g, node, "Add", from_start, equal(g, node, at, -count), &at->shape);
-    y = say_scaled(g, node, y, numbers[1] - numbers[0]);
-    if (numbers[0] != 0) y = exact(g, node, "Add", y, numbers[0]);
+    y = between(g, node, y, numbers);
     y = last_to(g, node, y, axis);
     if (type != ONNX_FLOAT) y = cast(g, node, y, type);
     say_as(g, node, y);
@@ -198,36 +213,63 @@ static struct onnx_value *of_a_line(struct onnx_graph *g, struct onnx_node *node
     return graph_floats(g, node, "line", &shape, numbers);
 }
 
-/* A Gather of a constant's first axis, which is no longer than what it gives, and is read once. */
-static struct onnx_node *short_table(const struct onnx_value *x) {
+/* A Gather of a constant's first axis, where nothing else reads either. */
+static struct onnx_node *own_table(const struct onnx_value *x) {
     struct onnx_node *gather = graph_alone(x) ? x->producer : NULL;
     const struct onnx_tensor *t = graph_is(gather, "Gather") ? onnx_input_constant(gather, 0) : NULL;
-    if (!t || t->type != ONNX_FLOAT || t->shape.rank < 1 || onnx_attribute_int(gather, "axis", 0) || !onnx_input(gather, 1)) return NULL;
-    return (int64_t)t->count <= onnx_elements(&x->shape) && !onnx_input_constant(gather, 1) ? gather : NULL;
+    if (!t || t->type != ONNX_FLOAT || t->shape.rank < 1 || gather->inputs[0]->uses != 1 || gather->inputs[0]->is_output) return NULL;
+    return t->count <= MOST_NUMBERS && !onnx_attribute_int(gather, "axis", 0) && onnx_input(gather, 1) ? gather : NULL;
 }
 
-/* The node computes the table anew, and the Gather goes behind it. */
-static bool change_behind(struct onnx_graph *g, struct onnx_node *node) {
-    const enum onnx_class class = onnx_class_of(node);
-    struct onnx_value *line = NULL, *other = node->inputs[0], *y = node->outputs[0];
-    int constant = 1;
-    if ((class != ONNX_FUNCTION && class != ONNX_PAIR) || !onnx_operator_of(node)->fold || node->output_count != 1 || y->type != ONNX_FLOAT)
-        return false;
-    if (node->input_count > 1 && !graph_constant_and_other(node, &constant, &other)) return false;
-    struct onnx_node *gather = other ? short_table(other) : NULL;
-    if (!gather || !graph_same_shape(other, y)) return false;
-    struct onnx_value *table = gather->inputs[0], *inputs[2] = {NULL, gather->inputs[1]};
-    if (!graph_takes_room(g, table->constant->count)) return false;
-    if (node->input_count > 1 && !(line = of_a_line(g, node, node->inputs[constant], &table->shape))) return false;
-    inputs[0] = edit_value(g, y->name, ONNX_FLOAT, &table->shape);
+static bool is_finite(const struct onnx_tensor *t) {
+    for (size_t i = 0; i < t->count; i++)
+        if (!(fabs(onnx_number(t, i)) <= FLT_MAX)) return false;
+    return true;
+}
+
+/* Whether the node, of constants now, gives numbers that a table may have. */
+static bool gives_table(struct onnx_graph *g, struct onnx_node *node) {
+    if (!graph_fold(g, node)) return false;
+    if (is_finite(node->outputs[0]->constant)) return true;
+    node->folded = false;
+    return false;
+}
+
+/* The node computes the table anew, and the Gather goes behind it. What it does not compute stays as it is, and is not asked again. */
+static bool move_behind(struct onnx_graph *g, struct onnx_node *node, struct onnx_node *gather, int constant, struct onnx_value *line) {
+    struct onnx_value *table = gather->inputs[0], *before[2] = {node->inputs[0], onnx_input(node, 1)}, *y = node->outputs[0];
+    struct onnx_value *inputs[2] = {edit_value(g, y->name, ONNX_FLOAT, &table->shape), gather->inputs[1]};
     edit_set_input(g, node, constant ? 0 : 1, table);
     if (line) edit_set_input(g, node, constant, line);
-    y->producer = NULL;
     node->outputs[0] = inputs[0];
     inputs[0]->producer = node;
-    edit_node(g, NULL, "Gather", "", gather->name, inputs, 2, &y, 1)->opset = gather->opset;
-    graph_fold(g, node); /* at once: passes behind this one ask whether the table is constant */
-    return true;
+    y->producer = NULL;
+    if (gives_table(g, node)) {
+        edit_node(g, NULL, "Gather", "", gather->name, inputs, 2, &y, 1)->opset = gather->opset;
+        return true;
+    }
+    inputs[0]->producer = NULL;
+    inputs[0]->constant = NULL;
+    node->outputs[0] = y;
+    y->producer = node;
+    for (int i = 0; i < node->input_count; i++) edit_set_input(g, node, i, before[i]);
+    return false;
+}
+
+static bool change_behind(struct onnx_graph *g, struct onnx_node *node) {
+    const enum onnx_class class = onnx_class_of(node);
+    struct onnx_value *line = NULL, *other = node->inputs[0];
+    int constant = 1;
+    if (node->kept || (class != ONNX_FUNCTION && class != ONNX_PAIR) || !onnx_operator_of(node)->fold || node->output_count != 1 ||
+        node->outputs[0]->type != ONNX_FLOAT || node->input_count > 2)
+        return false;
+    if (node->input_count > 1 && !graph_constant_and_other(node, &constant, &other)) return false;
+    struct onnx_node *gather = other ? own_table(other) : NULL;
+    if (!gather || !graph_same_shape(other, node->outputs[0])) return false;
+    node->kept = true;
+    if (!graph_takes_room(g, gather->inputs[0]->constant->count)) return false;
+    if (node->input_count > 1 && !(line = of_a_line(g, node, node->inputs[constant], &gather->inputs[0]->shape))) return false;
+    return move_behind(g, node, gather, constant, line);
 }
 
 static int each(struct onnx_graph *g, bool (*change)(struct onnx_graph *, struct onnx_node *)) {

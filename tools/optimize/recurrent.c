@@ -94,7 +94,11 @@ static struct onnx_value *each(const struct layer *l, const char *op, struct onn
 static struct onnx_value *product(const struct layer *l, struct onnx_value *x, const struct matrix *m) {
     struct onnx_shape shape = x->shape;
     shape.dims[2] = m->w->shape.dims[1];
-    if (!l->bytes) return say(l->g, l->node, "MatMul", x, m->w, &shape);
+    if (!l->bytes) {
+        struct onnx_value *y = say(l->g, l->node, "MatMul", x, m->w, &shape);
+        y->producer->cell = x != l->node->inputs[0] && strcmp(l->end, "Relu"); /* whose states may grow */
+        return y;
+    }
     struct onnx_value *inputs[4] = {x, m->w, m->scale, m->zero}, *y = edit_value(l->g, x->name, ONNX_FLOAT, &shape);
     edit_node(l->g, l->node, "DynamicQuantizeMatMul", "com.microsoft", l->node->name, inputs, m->zero ? 4 : 3, &y, 1);
     return y;
@@ -204,11 +208,12 @@ static bool are_as_long(const struct layer *l) {
     return true;
 }
 
-/* Scales and zero points of weights in bytes. */
-static bool has_constant_steps(const struct layer *l) {
-    for (int i = 8; l->bytes && i < 12; i++)
+/* Scales and zero points of weights in bytes; what these are multiplied with is found at run time, and so no constant. */
+static bool can_be_bytes(const struct layer *l) {
+    const struct onnx_value *h = onnx_input(l->node, 5);
+    for (int i = 8; i < 12; i++)
         if (onnx_input(l->node, i) && !onnx_input_constant(l->node, i)) return false;
-    return true;
+    return !h || !h->constant || is_zero(h);
 }
 
 static bool read_layer(struct layer *l, int64_t directions) {
@@ -216,7 +221,8 @@ static bool read_layer(struct layer *l, int64_t directions) {
     const struct onnx_tensor *w = onnx_input_constant(node, 1), *r = onnx_input_constant(node, 2);
     if (!w || !r || (onnx_input(node, 3) && !onnx_input_constant(node, 3)) || onnx_input(node, 7)) return false;
     if (onnx_attribute(node, "clip") || onnx_attribute_int(node, "input_forget", 0)) return false;
-    if (!read_functions(l, directions) || !has_constant_steps(l) || !are_as_long(l) || l->times > MOST_CELLS / directions) return false;
+    if (!read_functions(l, directions) || (l->bytes && !can_be_bytes(l)) || !are_as_long(l) || l->times > MOST_CELLS / directions)
+        return false;
     return graph_takes_room(l->g, w->count + r->count);
 }
 

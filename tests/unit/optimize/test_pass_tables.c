@@ -34,6 +34,12 @@ static const struct form {
     {PLACES "Gather %9x4 i > g; Sub %1x1x4 g > a; Mul a #3 > y", NULL, "Sub"},
     {PLACES "Gather %9x1 i > g; Sub g #0.5 > a; Sigmoid a > y", NULL, "Sigmoid"},
     {PLACES "Gather %9 i > g; Exp g > y", NULL, "Exp"},
+    {PLACES "Gather %99x4 i > g; Tanh g > y", NULL, "Tanh"},
+    /* of constants nothing is left */
+    {"OneHot $0,5,-1,2 $4 $-1,2 > h; Cast h > f to:1; Reshape f $2,8 > r; Gather r $1,0,1,0,1 > k; Mul x k > y",
+     "Cast $0,0,0,2,0,0,0,1 > c to:1; Cast $2,-1,-1,-1,-1,-1,-1,-1 > a to:1; Cast $-1,-1,-1,2,-1,-1,2,-1 > b to:1; Unsqueeze a $0 > d; "
+     "Unsqueeze b $0 > e; Concat d e > r axis:0; Gather r $1,0,1,0,1 > k; Mul x k > y",
+     "OneHot"},
 };
 
 static size_t count_of(const struct onnx_graph *g, const char *op) {
@@ -100,8 +106,12 @@ static void other_products_and_tables_stay(void **state) {
         {"Unsqueeze x $2 > u; Equal u %4 > a; Cast a > f to:1; MatMul f %4x3 > y", "MatMul"},
         {PLACES "OneHot i $4 $0,2 > h; Cast h > f to:1; MatMul f %4x3 > y", "MatMul"},
         {PLACES "OneHot i $3 $0,1 > h axis:1; Cast h > f to:1; MatMul f %8x3 > y", "MatMul"},
-        /* tables that are longer than what is taken of them, read twice, or longer behind it */
-        {PLACES "Gather %99x4 i > g; Tanh g > y", "Tanh"},
+        {PLACES "OneHot i $4 $0,1 > h axis:1; Cast h > f to:1; MatMul f %8x3 > y", "MatMul"},
+        /* lines that are read twice, a table that is, another axis; tables that would be longer, or no numbers */
+        {PLACES "Relu %9x4 > t; Gather t i > g; Gather t i > h; Tanh g > a; Exp h > b; Add a b > y", "Tanh"},
+        {PLACES "Gather %9x4 i > g axis:1; Tanh g > y", "Tanh"},
+        {PLACES "Gather %8x4 i > g; Add g %8x1 > a; Tanh a > y", "Tanh"},
+        {PLACES "Gather ~9x4 i > g; Sub g #0.25 > z; Log z > y", "Log"},
         {PLACES "Gather %9x4 i > g; Tanh g > t; Add t g > y", "Tanh"},
         {PLACES "Gather %9x4 i > g; Add g %8x1 > a; Tanh a > y", "Tanh"},
         {PLACES "Gather %9x1 i > g; Add g %4 > a; Tanh a > y", "Tanh"},

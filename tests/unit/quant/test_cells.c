@@ -48,12 +48,15 @@ static void cells_are_alike(void **state) {
     setup_close(&setup);
 }
 
-/* The same weights with other biases, and weights that their biases are little beside. */
+/* Others with the same weights, whose numbers may be of any size, keep their own scales. */
 static void others_keep_their_own(void **state) {
     (void)state;
-    struct setup setup = quantized("6,8", "Gemm x %8x8 %8 > a; Tanh a > b; Gemm b %8x8 > c; Add c a > y", false);
-    assert_int_equal(setup.q.scheme->layer_count, 2);
-    assert_false(scheme_is_cell(setup.q.scheme->layers[0].node));
+    struct setup setup = quantized("6,8", "Relu %8x8 > w; MatMul x w > a; Tanh a > b; MatMul b w > c; Add c x > y", false);
+    const struct scheme *s = setup.q.scheme;
+    assert_int_equal(s->layer_count, 2);
+    assert_ptr_equal(s->layers[0].node->inputs[1], s->layers[1].node->inputs[1]);
+    assert_false(scheme_is_cell(s->layers[0].node) || scheme_is_cell(s->layers[1].node));
+    assert_int_not_equal(x_of(s, 0)->group, x_of(s, 1)->group);
     setup_close(&setup);
 }
 

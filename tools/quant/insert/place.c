@@ -285,27 +285,40 @@ static bool cast_of_bytes(const struct placing *p, struct scheme_value *value, s
     return type == ONNX_INT8 || type == ONNX_UINT8;
 }
 
-/* The node before the last that reads the same weights; NULL: there is none. */
+/* The cell before it; NULL: there is none. */
 static const struct onnx_node *cell_before(const struct placing *p, size_t n) {
     const struct onnx_value *weights = p->graph->nodes[n]->inputs[1];
-    while (n-- > 0)
-        if (p->scheme->nodes[n].role == SCHEME_LAYER && p->graph->nodes[n]->inputs[1] == weights) return p->graph->nodes[n];
+    while (n-- > 0) {
+        const struct onnx_node *node = p->graph->nodes[n];
+        if (p->scheme->nodes[n].role == SCHEME_LAYER && node->inputs[1] == weights && scheme_is_cell(node)) return node;
+    }
     return NULL;
 }
 
-/* Layers with the same weights, as the cells of a recurrent one are: with a scale for what they read and one for what they give they have
- * the same biases and multipliers, 12 bytes for each output, which a blob has once. Few are that much beside their weights. */
+/* Whether a range that is given is in the group of v: nothing may widen it. */
+static bool has_fixed(const struct placing *p, size_t v) {
+    const size_t group = group_of(p, v);
+    for (size_t i = 0; i < p->graph->value_count; i++)
+        if (p->scheme->values[i].fixed && group_of(p, i) == group) return true;
+    return false;
+}
+
+static void join_alike(struct placing *p, const struct onnx_value *a, const struct onnx_value *b) {
+    const size_t v = index_of(p, a), w = index_of(p, b);
+    const struct scheme_value *values = p->scheme->values;
+    if (values[v].quantized && values[w].quantized && !has_fixed(p, v) && !has_fixed(p, w)) join(p, v, w);
+}
+
+/* Cells of a recurrent layer have the same weights. With a scale for what they read and one for what they give they have the same biases
+ * and multipliers, 12 bytes for each output, which a blob has once then. */
 static void join_cells(struct placing *p) {
     for (size_t n = 0; n < p->graph->node_count; n++) {
         const struct onnx_node *node = p->graph->nodes[n];
         if (p->scheme->nodes[n].role != SCHEME_LAYER || !scheme_is_cell(node)) continue;
         const struct onnx_node *other = cell_before(p, n);
         if (!other) continue;
-        const size_t x[2] = {index_of(p, node->inputs[0]), index_of(p, other->inputs[0])};
-        const size_t y[2] = {index_of(p, node->outputs[0]), index_of(p, other->outputs[0])};
-        const struct scheme_value *values = p->scheme->values;
-        if (values[x[0]].quantized && values[x[1]].quantized) join(p, x[0], x[1]);
-        if (values[y[0]].quantized && values[y[1]].quantized) join(p, y[0], y[1]);
+        join_alike(p, node->inputs[0], other->inputs[0]);
+        join_alike(p, node->outputs[0], other->outputs[0]);
     }
 }
 

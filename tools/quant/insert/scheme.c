@@ -2,6 +2,8 @@
 /* Looking things up in a scheme, and the scales of its values. */
 #include "tools/quant/insert/scheme.h"
 
+#include <string.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,10 +49,7 @@ static void find_readers(struct scheme *s) {
 }
 
 bool scheme_is_cell(const struct onnx_node *layer) {
-    const struct onnx_value *weights = layer->inputs[1], *y = layer->outputs[0];
-    if (weights->uses < 2 || !weights->constant || y->shape.rank < 1) return false;
-    const int64_t outputs = y->shape.dims[y->shape.rank - 1];
-    return (int64_t)weights->uses * outputs * 48 >= (int64_t)weights->constant->count && weights->constant->shape.rank == 2;
+    return layer->cell && !strcmp(layer->op, "MatMul") && layer->inputs[1]->uses > 1;
 }
 
 struct scheme *scheme_new(struct onnx_graph *graph, const struct scheme_options *options) {

@@ -93,7 +93,7 @@ bool scheme_excludes(const struct scheme_options *options, const struct onnx_nod
 /* Whether a node is among those whose input is quantized at run time, a layer that can, and not excluded. */
 bool scheme_at_run_time(const struct scheme_options *options, const struct onnx_node *node);
 
-/* One of several layers that read the same weights, whose biases and multipliers would take as much room as a quarter of these. */
+/* One of a recurrent layer's cells, which read the same weights. */
 bool scheme_is_cell(const struct onnx_node *layer);
 
 /* Everything float. */

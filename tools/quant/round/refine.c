@@ -29,9 +29,8 @@ static size_t some_layers(const struct refine *refine, size_t first) {
     return count;
 }
 
-/* With the same biases, too, before they were corrected. */
 static bool same_cell(const struct scheme_layer *a, const struct scheme_layer *b) {
-    return a->node->inputs[1] == b->node->inputs[1] && onnx_input(a->node, 2) == onnx_input(b->node, 2) && !a->add && !b->add;
+    return scheme_is_cell(b->node) && a->node->inputs[1] == b->node->inputs[1] && !a->add && !b->add;
 }
 
 static void share_biases(struct scheme_layer *layers, size_t count) {
