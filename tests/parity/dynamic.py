@@ -28,7 +28,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 import netbuilder
 from compare import FLOAT_LIMIT, Broken, Refused, call, convert, run_blob
-from dynamic_nets import CHAINS
+from dynamic_nets import CHAINS, saturates
 from netbuilder import Net, quiet_session
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -69,6 +69,9 @@ NETS = [convolutions, one_dimension, tokens, wide]
 def forms(folder, quick):
     """Name and file of each network in each form."""
     options = list(itertools.product((QuantType.QUInt8, QuantType.QInt8), (False, True), (False, True)))
+    if saturates():
+        print("skip weights in int8 of the whole range: ONNX Runtime's sums saturate on this CPU")
+        options = [o for o in options if o[0] == QuantType.QUInt8 or o[2]]
     for build in NETS:
         source = os.path.join(folder, build.__name__ + ".onnx")
         net = Net(build.__name__, 17)
