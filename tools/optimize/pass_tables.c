@@ -2,7 +2,7 @@
 /*
  * What chooses lines of a table. A product with ones at the places of integers (OneHot, or Equal to 0, 1, 2 ..) is a Gather of lines; other
  * places that a line has no 1 for lead to lines of zeros in front of and behind them. A OneHot elsewhere is said with Equal. What is
- * computed of each line of a constant table is computed of the table, where that is no longer than what it gives.
+ * computed of each line of a constant table is computed of the table, where nothing else reads that and all numbers are finite.
  */
 #include "tools/onnx/operator.h"
 #include "tools/optimize/pass.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products with ones in the places of integers are lines of a table; what is computed of a short table's lines is computed of the table. */
+/* Products with ones in the places of integers are lines of a table; what is computed of a table's lines is computed of the table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
