@@ -56,7 +56,7 @@ void morsel_factors_c(const struct morsel_factors_args *a, uint32_t begin, uint3
     const float scale = a->y[0];
     float *factor = a->y + MORSEL_NUMBERS, *bias = factor + a->channels;
     for (uint32_t c = 0; c < a->channels; c++) factor[c] = morsel_clamp(scale * a->factor[c], -FLT_MAX, FLT_MAX);
-    memset(bias, 0, a->channels * sizeof *bias);
+    if (!a->bias) memset(bias, 0, a->channels * sizeof *bias);
     for (uint32_t c = 0; a->bias && c < a->channels; c++) {
         int32_t whole = whole_below(a->bias[c] / factor[c]);
         memcpy(bias + c, &whole, sizeof whole);

@@ -87,8 +87,7 @@ static struct onnx_value *mask_term(struct onnx_graph *g, struct onnx_node *node
         for (size_t i = 0; i < mask->constant->count; i++) numbers[i] = onnx_integer(mask->constant, i) > 0 ? 0 : low;
         return graph_floats(g, node, "mask", &wide, numbers);
     }
-    struct onnx_value *x = say(g, node, "Cast", mask, NULL, &mask->shape);
-    edit_attribute_int(g, x->producer, "to", ONNX_FLOAT);
+    struct onnx_value *x = say_cast(g, node, mask, ONNX_FLOAT);
     x = say(g, node, "Sub", x, graph_floats(g, node, "one", &scalar, &one), &x->shape);
     x = say(g, node, "Mul", x, graph_floats(g, node, "low", &scalar, &high), &x->shape);
     return say_reshape(g, node, x, &wide);

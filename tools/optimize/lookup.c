@@ -6,6 +6,7 @@
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
+#include "tools/optimize/say.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,16 +101,9 @@ static struct onnx_value *exact(struct onnx_graph *g, struct onnx_node *node, co
     return y;
 }
 
-static struct onnx_value *put_cast(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, enum onnx_type to) {
-    struct onnx_value *y = put(g, node, "Cast", x, NULL, &x->shape);
-    edit_attribute_int(g, y->producer, "to", to);
-    y->type = to;
-    return y;
-}
-
 /* The index is said in floats, which become integers where it is read: the only Cast of floats that blobs have. */
 static void count_in_floats(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *whole, enum onnx_type type) {
-    struct onnx_value *at = put_cast(g, node, whole, type);
+    struct onnx_value *at = say_cast(g, node, whole, type);
     edit_attribute_int(g, at->producer, ONNX_EXACT_MARK, 1);
     edit_set_input(g, node, 1, at);
 }
@@ -158,7 +152,7 @@ static struct onnx_value *from_start(struct onnx_graph *g, struct onnx_node *nod
     struct onnx_value *below = put(g, node, "Less", at, graph_floats(g, node, "zero", &scalar, &zero), &at->shape);
     below->type = ONNX_BOOL;
     struct onnx_value *more =
-        exact(g, node, "Mul", put_cast(g, node, below, ONNX_FLOAT), graph_floats(g, node, "all", &scalar, &all), &at->shape);
+        exact(g, node, "Mul", say_cast(g, node, below, ONNX_FLOAT), graph_floats(g, node, "all", &scalar, &all), &at->shape);
     return exact(g, node, "Add", at, more, &at->shape);
 }
 
@@ -173,7 +167,7 @@ static struct onnx_value *ones(struct onnx_graph *g, struct onnx_node *node, str
     at = exact(g, node, "Expand", at, graph_int64s(g, node, "all", all.dims, all.rank), &all);
     struct onnx_value *here = put(g, node, "Equal", at, graph_floats(g, node, "places", &line, numbers), &all);
     here->type = ONNX_BOOL;
-    return put_cast(g, node, here, ONNX_FLOAT);
+    return say_cast(g, node, here, ONNX_FLOAT);
 }
 
 /* Whether its lines are those of a constant, along its first axis, and not more than floats count. */
@@ -194,14 +188,14 @@ bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
         return false;
     if (index_kind(at, FAR, &search) != COMPUTED) return false;
     if (is_table(x)) {
-        count_in_floats(g, node, put_cast(g, node, at, ONNX_FLOAT), at->type);
+        count_in_floats(g, node, say_cast(g, node, at, ONNX_FLOAT), at->type);
         return true;
     }
     if (x->constant || x->type != ONNX_FLOAT || x->shape.rank != 2 || at->shape.rank + 2 > ONNX_MAX_RANK) return false;
     const int64_t count = x->shape.dims[0];
     if (count < 1 || count > MOST_LINES || onnx_elements(&at->shape) > MOST_PLACES / count) return false;
     search.left = MANY;
-    struct onnx_value *place = put_cast(g, node, at, ONNX_FLOAT);
+    struct onnx_value *place = say_cast(g, node, at, ONNX_FLOAT);
     if (!range_of(at, FAR, range, &search) || range[0] < 0 || range[1] >= (double)count) place = from_start(g, node, place, count);
     struct onnx_value *inputs[2] = {ones(g, node, place, count), x};
     edit_become(g, node, "MatMul", "", inputs, 2);

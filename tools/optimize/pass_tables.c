@@ -95,19 +95,6 @@ static struct onnx_value *exact(struct onnx_graph *g, struct onnx_node *node, co
     return y;
 }
 
-static struct onnx_value *cast(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, enum onnx_type type) {
-    struct onnx_value *y = say(g, node, "Cast", x, NULL, &x->shape);
-    edit_attribute_int(g, y->producer, "to", type);
-    y->type = type;
-    return y;
-}
-
-static struct onnx_value *reshape(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const struct onnx_shape *shape) {
-    struct onnx_value *y = say_reshape(g, node, x, shape);
-    y->type = x->type;
-    return y;
-}
-
 /* Lines of zeros, those of the table, once more where places wrap, and zeros. */
 static struct onnx_value *between_zeros(struct onnx_graph *g, struct onnx_node *node, const struct onnx_tensor *t, int64_t lines) {
     const int64_t count = t->shape.dims[0], width = t->shape.dims[1];
@@ -128,9 +115,9 @@ static bool change_product(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_takes_room(g, (size_t)(lines * t->shape.dims[1]))) return false;
     struct onnx_shape places = node->outputs[0]->shape;
     places.rank--;
-    if (places.rank != hot.at->shape.rank) hot.at = reshape(g, node, hot.at, &places);
-    struct onnx_value *at = exact(g, node, "Add", cast(g, node, hot.at, ONNX_FLOAT), (double)(hot.wraps ? hot.count + 1 : 1));
-    at = cast(g, node, exact(g, node, "Min", exact(g, node, "Max", at, 0), (double)(lines - 1)), ONNX_INT64);
+    if (places.rank != hot.at->shape.rank) hot.at = say_reshape(g, node, hot.at, &places);
+    struct onnx_value *at = exact(g, node, "Add", say_cast(g, node, hot.at, ONNX_FLOAT), (double)(hot.wraps ? hot.count + 1 : 1));
+    at = say_cast(g, node, exact(g, node, "Min", exact(g, node, "Max", at, 0), (double)(lines - 1)), ONNX_INT64);
     edit_attribute_int(g, at->producer, ONNX_EXACT_MARK, 1);
     struct onnx_value *inputs[2] = {between_zeros(g, node, t, lines), at};
     edit_become(g, node, "Gather", "", inputs, 2);
@@ -147,13 +134,13 @@ static struct onnx_value *equal(struct onnx_graph *g, struct onnx_node *node, st
     for (int64_t i = 0; i < count; i++) onnx_store_integer(numbers, (size_t)i, from + i);
     struct onnx_value *y = say(g, node, "Equal", at, up, &at->shape);
     y->type = ONNX_BOOL;
-    return cast(g, node, y, ONNX_FLOAT);
+    return say_cast(g, node, y, ONNX_FLOAT);
 }
 
-static struct onnx_value *wide(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *at, int64_t count) {
+static struct onnx_value *expand(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *at, int64_t count) {
     struct onnx_shape shape = at->shape;
     shape.dims[shape.rank++] = 1;
-    at = reshape(g, node, at, &shape);
+    at = say_reshape(g, node, at, &shape);
     shape.dims[shape.rank - 1] = count;
     struct onnx_value *y = say(g, node, "Expand", at, graph_int64s(g, node, "wide", shape.dims, shape.rank), &shape);
     y->type = at->type;
@@ -187,11 +174,11 @@ static bool change_one_hot(struct onnx_graph *g, struct onnx_node *node) {
         return false;
     const int64_t count = shape->dims[axis];
     const enum onnx_type type = node->outputs[0]->type;
-    struct onnx_value *at = wide(g, node, node->inputs[0], count), *from_start = equal(g, node, at, 0);
+    struct onnx_value *at = expand(g, node, node->inputs[0], count), *from_start = equal(g, node, at, 0);
     struct onnx_value *y = say(g, node, "Add", from_start, equal(g, node, at, -count), &at->shape);
     y = between(g, node, y, numbers);
     y = last_to(g, node, y, axis);
-    if (type != ONNX_FLOAT) y = cast(g, node, y, type);
+    if (type != ONNX_FLOAT) y = say_cast(g, node, y, type);
     say_as(g, node, y);
     return true;
 }

@@ -11,7 +11,16 @@ struct onnx_value *say(struct onnx_graph *g, struct onnx_node *node, const char 
 }
 
 struct onnx_value *say_reshape(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const struct onnx_shape *shape) {
-    return say(g, node, "Reshape", x, graph_int64s(g, node, "shape", shape->dims, shape->rank), shape);
+    struct onnx_value *y = say(g, node, "Reshape", x, graph_int64s(g, node, "shape", shape->dims, shape->rank), shape);
+    y->type = x->type;
+    return y;
+}
+
+struct onnx_value *say_cast(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, enum onnx_type to) {
+    struct onnx_value *y = say(g, node, "Cast", x, NULL, &x->shape);
+    edit_attribute_int(g, y->producer, "to", to);
+    y->type = to;
+    return y;
 }
 
 struct onnx_value *say_transpose(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const int64_t *perm) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pass says in operators of ai.onnx: each goes in front of `node`, is named after it, and gives what is returned. */
+/* What a pass says in operators of ai.onnx: each goes in front of `node`, is named after it, and gives what is returned: floats, but for
+ * say_reshape() and say_cast(). */
 #ifndef MORSEL_TOOLS_OPTIMIZE_SAY_H
 #define MORSEL_TOOLS_OPTIMIZE_SAY_H
 
@@ -11,6 +12,7 @@ enum { SAY_OPSET = 17 };
 struct onnx_value *say(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
                        const struct onnx_shape *shape);
 struct onnx_value *say_reshape(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const struct onnx_shape *shape);
+struct onnx_value *say_cast(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, enum onnx_type to);
 struct onnx_value *say_transpose(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const int64_t *perm);
 struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x); /* its last two dimensions */
 struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor);

@@ -295,30 +295,31 @@ static const struct onnx_node *cell_before(const struct placing *p, size_t n) {
     return NULL;
 }
 
-/* Whether a range that is given is in the group of v: nothing may widen it. */
-static bool has_fixed(const struct placing *p, size_t v) {
-    const size_t group = group_of(p, v);
-    for (size_t i = 0; i < p->graph->value_count; i++)
-        if (p->scheme->values[i].fixed && group_of(p, i) == group) return true;
-    return false;
+/* Groups with a range that is given, by their first value: nothing may widen it. */
+static bool *fixed_groups(struct placing *p) {
+    bool *fixed = onnx_alloc(p->graph, p->graph->value_count * sizeof *fixed);
+    for (size_t v = 0; v < p->graph->value_count; v++)
+        if (p->scheme->values[v].fixed) fixed[group_of(p, v)] = true;
+    return fixed;
 }
 
-static void join_alike(struct placing *p, const struct onnx_value *a, const struct onnx_value *b) {
+static void join_alike(struct placing *p, const bool *fixed, const struct onnx_value *a, const struct onnx_value *b) {
     const size_t v = index_of(p, a), w = index_of(p, b);
     const struct scheme_value *values = p->scheme->values;
-    if (values[v].quantized && values[w].quantized && !has_fixed(p, v) && !has_fixed(p, w)) join(p, v, w);
+    if (values[v].quantized && values[w].quantized && !fixed[group_of(p, v)] && !fixed[group_of(p, w)]) join(p, v, w);
 }
 
 /* Cells of a recurrent layer have the same weights. With a scale for what they read and one for what they give they have the same biases
  * and multipliers, 12 bytes for each output, which a blob has once then. */
 static void join_cells(struct placing *p) {
+    const bool *fixed = fixed_groups(p);
     for (size_t n = 0; n < p->graph->node_count; n++) {
         const struct onnx_node *node = p->graph->nodes[n];
         if (p->scheme->nodes[n].role != SCHEME_LAYER || !scheme_is_cell(node)) continue;
         const struct onnx_node *other = cell_before(p, n);
         if (!other) continue;
-        join_alike(p, node->inputs[0], other->inputs[0]);
-        join_alike(p, node->outputs[0], other->outputs[0]);
+        join_alike(p, fixed, node->inputs[0], other->inputs[0]);
+        join_alike(p, fixed, node->outputs[0], other->outputs[0]);
     }
 }
 
