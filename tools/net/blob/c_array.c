@@ -10,6 +10,7 @@
 #include "tools/net/blob/blob.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,11 +101,22 @@ static void put_parts(FILE *out, const char *own, const struct morsel_blob_heade
     fprintf(out, "#define %s_ARENA_FAST_BYTES %uu\n#define %s_ARENA_SLOW_BYTES %uu\n\n", own, fast, own, morsel_fast_from(header));
 }
 
+/* The blob as C declares it. Numbers of eight bytes compile three times as fast as bytes do, in a third of the memory; as an array of bytes
+ * goes what the symbol names. */
+static void put_blob(FILE *out, const char *name, size_t bytes) {
+    fprintf(out, "#ifdef __cplusplus\nextern \"C\"\n#else\nextern\n#endif\n");
+    fprintf(out, "const union %s_words {\n    uint64_t word[%zu];\n    uint8_t byte[%zu];\n} %s_blob;\n", name, (bytes + 7) / 8, bytes,
+            name);
+    fprintf(out, "#define %s_blob %s_blob.byte\n\n", name, name);
+}
+
 /* What header and array begin with, so that the array's file can do without the header. */
-static void put_declarations(FILE *out, const struct names *names, const uint8_t *blob, size_t bytes) {
-    const char *own = names->capitals;
+static void put_declarations(FILE *out, const char *path, const uint8_t *blob, size_t bytes) {
+    struct names names = names_of(path);
+    const char *own = names.capitals;
     struct morsel_blob_header header = {0};
     memcpy(&header, blob, bytes < sizeof header ? bytes : sizeof header);
+    fprintf(out, "#ifndef MORSEL_NETWORK_%s\n#define MORSEL_NETWORK_%s\n\n", own, own);
     fprintf(out, "#include <stdint.h>\n\n#define %s_BYTES %zuu\n#define %s_ARENA_BYTES %uu\n", own, bytes, own, header.arena_bytes);
     put_arena_for(out, own, blob, bytes);
     put_parts(out, own, &header);
@@ -114,23 +126,17 @@ static void put_declarations(FILE *out, const struct names *names, const uint8_t
                 own);
     if (strcmp(own, "MODEL") != 0 && morsel_fast_bytes(&header))
         fprintf(out, "#define MODEL_ARENA_FAST_BYTES %s_ARENA_FAST_BYTES\n#define MODEL_ARENA_SLOW_BYTES %s_ARENA_SLOW_BYTES\n", own, own);
-    fprintf(out, "#define MODEL_BLOB %s_blob\n#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n", names->lower, own);
-    fprintf(out, "#ifdef __cplusplus\nextern \"C\"\n#else\nextern\n#endif\nconst uint8_t %s_blob[%zu];\n\n", names->lower, bytes);
+    fprintf(out, "#define MODEL_BLOB %s_blob\n#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n", names.lower, own);
+    put_blob(out, names.lower, bytes);
+    fprintf(out, "#endif\n");
 }
 
-static void put_array(FILE *out, const uint8_t *blob, size_t bytes) {
-    static const char digits[] = "0123456789abcdef";
-    char line[1 + 24 * 5];
-    for (size_t i = 0; i < bytes;) {
-        size_t at = 0;
-        line[at++] = '\n';
-        for (size_t end = bytes - i < 24 ? bytes : i + 24; i < end; i++) {
-            memcpy(line + at, "0x..,", 5);
-            line[at + 2] = digits[blob[i] >> 4];
-            line[at + 3] = digits[blob[i] & 15];
-            at += 5;
-        }
-        fwrite(line, 1, at, out);
+/* Eight bytes at a time, as a little-endian machine has them: others open no blob. */
+static void put_words(FILE *out, const uint8_t *blob, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t word = 0;
+        for (size_t k = 0; k < 8 && i + k < bytes; k++) word |= (uint64_t)blob[i + k] << 8 * k;
+        fprintf(out, "%s%s%" PRIx64 ",", i % 48 ? "" : "\n", word ? "0x" : "", word);
     }
 }
 
@@ -140,10 +146,11 @@ static void put_source(FILE *out, const uint8_t *blob, size_t bytes, const char 
             "%s Compile this file with the app, whose sources include the .h beside it; or include\n"
             " * it, once, where the network is run. The MODEL_ names stand for the first network that is included. */\n",
             BLOB_C_MARK);
-    put_declarations(out, &names, blob, bytes);
-    fprintf(out, "#ifdef __cplusplus\nalignas(64)\n#else\n_Alignas(64)\n#endif\nconst uint8_t %s_blob[%zu] = {", names.lower, bytes);
-    put_array(out, blob, bytes);
-    fprintf(out, "\n};\n");
+    put_declarations(out, path, blob, bytes);
+    fprintf(out, "\n#undef %s_blob\n#ifdef __cplusplus\nalignas(64)\n#else\n_Alignas(64)\n#endif\n", names.lower);
+    fprintf(out, "const union %s_words %s_blob = {{", names.lower, names.lower);
+    put_words(out, blob, bytes);
+    fprintf(out, "\n}};\n#define %s_blob %s_blob.byte\n", names.lower, names.lower);
 }
 
 /* A path as a string of the assembler, and of the preprocessor before it, to which two question marks and a slash would be a backslash. */
@@ -194,13 +201,10 @@ static void put_assembly(FILE *out, size_t bytes, const char *path, const char *
 }
 
 static void put_header(FILE *out, const uint8_t *blob, size_t bytes, const char *path) {
-    struct names names = names_of(path);
     fprintf(out, "%s The bytes are in ", BLOB_C_MARK);
     put_name(out, file_of(path));
     fprintf(out, ". The MODEL_ names stand for the first network that is included. */\n");
-    fprintf(out, "#ifndef MORSEL_NETWORK_%s\n#define MORSEL_NETWORK_%s\n\n", names.capitals, names.capitals);
-    put_declarations(out, &names, blob, bytes);
-    fprintf(out, "#endif\n");
+    put_declarations(out, path, blob, bytes);
 }
 
 /* MORSEL_USE_CONV, of "conv" */

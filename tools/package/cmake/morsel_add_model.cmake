@@ -2,7 +2,7 @@
 # morsel_add_model(TARGET MODEL.onnx [NAME name] [ONLY_USED] [OPTIONS option...] [DEPENDS file...])
 #
 # The quantized network becomes a constant of TARGET when it is built: name.c is compiled with it, and "name.h" says MODEL_BLOB and
-# MODEL_ARENA_BYTES, and NAME_BLOB and NAME_ARENA_BYTES. NAME is the file's own name unless given. OPTIONS are those of `morsel convert`, such
+# MODEL_ARENA_BYTES, and name_blob and NAME_ARENA_BYTES. NAME is the file's own name unless given. OPTIONS are those of `morsel convert`, such
 # as --picture RULE.json; files that they name come as DEPENDS, too. C is one of the project's languages.
 function(morsel_add_model target model)
   cmake_parse_arguments(PARSE_ARGV 2 A "ONLY_USED" "NAME" "OPTIONS;DEPENDS")
