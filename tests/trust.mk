@@ -107,7 +107,7 @@ oss-fuzz:  ## every fuzzer built and started by OSS-Fuzz's conventions (tests/fu
 .PHONY: failing-allocations
 failing-allocations:  ## each allocation of each verb fails once: an error, nothing half-written; ALLOCATIONS_SANITIZED=400 under ASan
 	@$(sub) cli-programs
-	@$(sub) BUILD=build/sanitize OPT='$(SANITIZE)' cli-programs
+	@$(sub) $(sanitized) cli-programs
 	@ALLOCATIONS_MOST=0 MORSEL=$(BUILD)/morsel MAKE_FILES=$(CLI_FILES) FAULTS_SO=$(FAULTS) sh tests/cli/allocations.sh
 	@echo "under ASan and UBSan:"
 	@ALLOCATIONS_MOST=$(or $(ALLOCATIONS_SANITIZED),400) MORSEL=build/sanitize/morsel MAKE_FILES=$(CLI_FILES) \
