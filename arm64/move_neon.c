@@ -51,10 +51,7 @@ static void interleave_neon(uint8_t *y, const uint8_t *a, const uint8_t *b, uint
 }
 
 void morsel_gather_neon(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
-    const int32_t *entries = a->table;
     struct morsel_turn turn;
-    for (uint32_t k = 0; k + 1 < a->rank; k++) entries += a->dims[k];
-    if (morsel_line_kind(entries, a->dims[a->rank - 1]) == MORSEL_LINE_ANY && morsel_turn_find(&turn, a))
-        morsel_turn_run(a, &turn, morsel_turn_tile, begin, end);
+    if (a->line == MORSEL_LINE_ANY && morsel_turn_find(&turn, a)) morsel_turn_run(a, &turn, morsel_turn_tile, begin, end);
     else morsel_gather_with(a, begin, end, interleave_neon);
 }

@@ -380,6 +380,7 @@ void morsel_prepare_gather(struct morsel_call *call, const struct morsel_prepara
     a->size = morsel_type_bytes(w->y->type);
     a->fill = morsel_is_byte(w->y) ? p->fill ^ flip_of(w, w->y) ^ own_flip(w->y) : p->fill;
     a->sign_flip = flip_of(w, w->x) ^ flip_of(w, w->y);
+    morsel_find_line(a);
     call->kernel.gather = table_for(w, w->kernels->refusals.gather, a)->gather;
     call->units = morsel_elements(w->y);
 }

@@ -10,22 +10,14 @@
 
 #include <string.h>
 
-enum morsel_line { MORSEL_LINE_ANY, MORSEL_LINE_STRETCH, MORSEL_LINE_TWO };
-
 /* y[2 * i] = a[i] and y[2 * i + 1] = b[i] for i < n. */
 typedef void morsel_interleave_fn(uint8_t *y, const uint8_t *a, const uint8_t *b, uint32_t n);
 
-/* What the n entries of the last dimension are; no fill among them but in MORSEL_LINE_ANY. */
-static inline __attribute__((always_inline)) enum morsel_line morsel_line_kind(const int32_t *entries, uint32_t n) {
-    const uint32_t first = (uint32_t)entries[0];
-    uint32_t pairs = 0, apart = (first | (uint32_t)entries[n - 1]) >> 31;
-    for (uint32_t i = 0; i < n; i++) apart |= (uint32_t)entries[i] ^ (first + i); /* most lines are stretches: a short loop */
-    if (!apart) return MORSEL_LINE_STRETCH;
-    for (uint32_t i = 0; i < n; i++) {
-        if (entries[i] < 0) return MORSEL_LINE_ANY;
-        pairs += i >= 2 && entries[i] == entries[i - 2] + 1;
-    }
-    return n > 2 && pairs == n - 2 ? MORSEL_LINE_TWO : MORSEL_LINE_ANY;
+/* The table of the last dimension. */
+static inline const int32_t *morsel_last_table(const struct morsel_gather_args *a) {
+    const int32_t *entries = a->table;
+    for (uint32_t k = 0; k + 1 < a->rank; k++) entries += a->dims[k];
+    return entries;
 }
 
 static inline void morsel_flip_line(uint8_t *y, uint32_t n, uint32_t flip) {
@@ -34,11 +26,11 @@ static inline void morsel_flip_line(uint8_t *y, uint32_t n, uint32_t flip) {
 
 /* n bytes of y; x is where entry 0 leads. */
 static inline void morsel_gather_bytes(const struct morsel_gather_args *a, uint8_t *y, const uint8_t *x, const int32_t *entries, uint32_t n,
-                                       enum morsel_line kind, morsel_interleave_fn *interleave) {
-    if (kind == MORSEL_LINE_STRETCH) {
+                                       morsel_interleave_fn *interleave) {
+    if (a->line == MORSEL_LINE_STRETCH) {
         memcpy(y, x + entries[0], n);
         morsel_flip_line(y, n, a->sign_flip);
-    } else if (kind == MORSEL_LINE_TWO && n > 1) {
+    } else if (a->line == MORSEL_LINE_TWO && n > 1) {
         interleave(y, x + entries[0], x + entries[1], n / 2);
         if (n % 2) y[n - 1] = x[entries[n - 1]];
         morsel_flip_line(y, n, a->sign_flip);
@@ -48,8 +40,8 @@ static inline void morsel_gather_bytes(const struct morsel_gather_args *a, uint8
 }
 
 static inline void morsel_gather_words(const struct morsel_gather_args *a, uint32_t *y, const uint32_t *x, const int32_t *entries,
-                                       uint32_t n, enum morsel_line kind) {
-    if (kind == MORSEL_LINE_STRETCH && n >= 8) memcpy(y, x + entries[0], n * sizeof *y);
+                                       uint32_t n) {
+    if (a->line == MORSEL_LINE_STRETCH && n >= 8) memcpy(y, x + entries[0], n * sizeof *y);
     else
         for (uint32_t i = 0; i < n; i++) y[i] = entries[i] < 0 ? a->fill : x[entries[i]];
 }
@@ -73,17 +65,15 @@ static inline int32_t morsel_gather_base(const struct morsel_gather_args *a, con
 
 static inline void morsel_gather_with(const struct morsel_gather_args *a, uint32_t begin, uint32_t end, morsel_interleave_fn *interleave) {
     struct morsel_walk walk;
-    const int32_t *last = a->table;
+    const int32_t *last;
     uint32_t n;
-    for (uint32_t k = 0; k + 1 < a->rank; k++) last += a->dims[k];
-    enum morsel_line kind = morsel_line_kind(last, a->dims[a->rank - 1]);
     morsel_walk_start(&walk, a->dims, a->rank, begin, end);
     while ((n = morsel_walk_run(&walk)) != 0) {
         int32_t base = morsel_gather_base(a, &walk, &last);
         const int32_t *entries = last + walk.at[a->rank - 1];
         if (base < 0) morsel_gather_fill(a, walk.begin, n);
-        else if (a->size != 1) morsel_gather_words(a, (uint32_t *)a->y + walk.begin, (const uint32_t *)a->x + base, entries, n, kind);
-        else morsel_gather_bytes(a, (uint8_t *)a->y + walk.begin, (const uint8_t *)a->x + base, entries, n, kind, interleave);
+        else if (a->size != 1) morsel_gather_words(a, (uint32_t *)a->y + walk.begin, (const uint32_t *)a->x + base, entries, n);
+        else morsel_gather_bytes(a, (uint8_t *)a->y + walk.begin, (const uint8_t *)a->x + base, entries, n, interleave);
         morsel_walk_next(&walk, n);
     }
 }

@@ -320,6 +320,8 @@ struct morsel_copy_args {
 };
 typedef void morsel_copy_fn(const struct morsel_copy_args *args, uint32_t begin, uint32_t end);
 
+enum morsel_line { MORSEL_LINE_ANY, MORSEL_LINE_STRETCH, MORSEL_LINE_TWO }; /* gather.h */
+
 /* y[i0, i1, ..] = x[t0[i0] + t1[i1] + ..] ^ flip, or fill where an entry is negative; a unit is an element of y. */
 struct morsel_gather_args {
     const void *x;
@@ -330,6 +332,7 @@ struct morsel_gather_args {
     uint32_t size;      /* bytes of an element: 1 or 4 */
     uint32_t fill;      /* its bits in the low bytes, as y stores them */
     uint32_t sign_flip; /* 0 or 0x80; 0 for elements of 4 bytes */
+    uint32_t line;      /* what the entries of the last dimension are: enum morsel_line, by morsel_find_line() */
 };
 typedef void morsel_gather_fn(const struct morsel_gather_args *args, uint32_t begin, uint32_t end);
 
@@ -483,6 +486,7 @@ morsel_layer_norm_fn morsel_layer_norm_c;
 morsel_resize_fn morsel_resize_c;
 morsel_copy_fn morsel_copy_c;
 morsel_gather_fn morsel_gather_c;
+void morsel_find_line(struct morsel_gather_args *args);
 morsel_range_fn morsel_range_c;
 morsel_factors_fn morsel_factors_c;
 morsel_quantize_fn morsel_quantize_c;

@@ -31,6 +31,23 @@ static void interleave_c(uint8_t *y, const uint8_t *a, const uint8_t *b, uint32_
     }
 }
 
+/* No fill among them but in MORSEL_LINE_ANY. */
+static enum morsel_line line_kind(const int32_t *entries, uint32_t n) {
+    const uint32_t first = (uint32_t)entries[0];
+    uint32_t pairs = 0, apart = (first | (uint32_t)entries[n - 1]) >> 31;
+    for (uint32_t i = 0; i < n; i++) apart |= (uint32_t)entries[i] ^ (first + i); /* most lines are stretches: a short loop */
+    if (!apart) return MORSEL_LINE_STRETCH;
+    for (uint32_t i = 0; i < n; i++) {
+        if (entries[i] < 0) return MORSEL_LINE_ANY;
+        pairs += i >= 2 && entries[i] == entries[i - 2] + 1;
+    }
+    return n > 2 && pairs == n - 2 ? MORSEL_LINE_TWO : MORSEL_LINE_ANY;
+}
+
+void morsel_find_line(struct morsel_gather_args *a) {
+    a->line = line_kind(morsel_last_table(a), a->dims[a->rank - 1]);
+}
+
 void morsel_gather_c(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
     morsel_gather_with(a, begin, end, interleave_c);
 }

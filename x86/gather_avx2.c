@@ -43,6 +43,7 @@ MORSEL_INLINE __m128i turn_high4(__m128i a, __m128i b) {
 #include "../kernels/turn_tiles.h"
 
 #define LINE 1024u /* most elements of a line */
+#define FEW 16u    /* fewer stretches are copied sooner than planned */
 
 /* y[at .. at + 16] = the bytes of two pieces, in new places. */
 struct piece {
@@ -127,32 +128,21 @@ static void run_lines(const struct morsel_gather_args *a, const struct plan *pla
     }
 }
 
-/* The table of the last dimension. */
-static const int32_t *last_table(const struct morsel_gather_args *a) {
-    const int32_t *entries = a->table;
-    for (uint32_t k = 0; k + 1 < a->rank; k++) entries += a->dims[k];
-    return entries;
-}
-
 const char *morsel_gather_refusal_avx2(const void *args) {
     const struct morsel_gather_args *a = args;
     struct plan plan;
     struct morsel_turn turn;
-    const int32_t *entries = last_table(a);
-    uint32_t line = a->dims[a->rank - 1];
-    if (morsel_line_kind(entries, line) == MORSEL_LINE_STRETCH || morsel_turn_find(&turn, a)) return NULL;
-    return a->size == 1 && plan_line(&plan, entries, line) ? NULL : MORSEL_REFUSES_ORDER;
+    if (a->line == MORSEL_LINE_STRETCH || morsel_turn_find(&turn, a)) return NULL;
+    return a->size == 1 && plan_line(&plan, morsel_last_table(a), a->dims[a->rank - 1]) ? NULL : MORSEL_REFUSES_ORDER;
 }
 
 void morsel_gather_avx2(const struct morsel_gather_args *a, uint32_t begin, uint32_t end) {
     struct plan plan;
     struct morsel_turn turn;
-    const int32_t *entries = last_table(a);
-    uint32_t line = a->dims[a->rank - 1];
-    uint32_t first = (begin + line - 1) / line * line, last = end / line * line;
-    if (a->size != 1 || first >= last || !plan_line(&plan, entries, line)) {
-        if (morsel_line_kind(entries, line) != MORSEL_LINE_STRETCH && morsel_turn_find(&turn, a))
-            morsel_turn_run(a, &turn, morsel_turn_tile, begin, end);
+    uint32_t line = a->dims[a->rank - 1], first = (begin + line - 1) / line * line, last = end / line * line;
+    int few = a->size != 1 || first >= last || (a->line == MORSEL_LINE_STRETCH && last - first < FEW * line);
+    if (few || !plan_line(&plan, morsel_last_table(a), line)) {
+        if (a->line != MORSEL_LINE_STRETCH && morsel_turn_find(&turn, a)) morsel_turn_run(a, &turn, morsel_turn_tile, begin, end);
         else morsel_gather_c(a, begin, end);
         return;
     }

@@ -69,6 +69,7 @@ static void make_gather(struct trial *t) {
     a->sign_flip = a->size == 1 && chance_one_in(c, 3) ? 0x80 : 0;
     a->fill = chance_next(c);
     a->table = tables;
+    morsel_find_line(a);
     any.is_float = a->size == 4;
     trial_say(t, "%u elements of %u bytes, rank %u, last %u, flip %u", (unsigned)elements, (unsigned)a->size, (unsigned)a->rank,
               (unsigned)a->dims[a->rank - 1], (unsigned)a->sign_flip);
