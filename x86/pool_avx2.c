@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest byte of a window with AVX2, for sixteen channels or more. */
+/* The largest of a window with AVX2, for sixteen channels of bytes or eight floats, or more. */
 #include "x86.h"
 
 #include <immintrin.h>
@@ -8,7 +8,7 @@
 struct cells {
     const uint8_t *row[64];
     uint32_t rows;
-    uint32_t first, columns; /* byte of the first column; how many columns, every dilation_w-th */
+    uint32_t first, columns; /* element of the first column; how many columns, every dilation_w-th */
 };
 
 /* Columns of the window at `ix`, which is huge where it begins left of the picture. */
@@ -53,10 +53,28 @@ static void max_pixel(const struct morsel_pool_args *a, const struct cells *cell
     if (c < channels) _mm_storeu_si128((__m128i *)(void *)(y + channels - 16), largest(a, cells, channels - 16, flip));
 }
 
+/* Channels c .. c + 8. Of two that do not differ, or of which one is a NaN, the second operand is the maximum: what there was. */
+static __m256 largest_floats(const struct morsel_pool_args *a, const struct cells *cells, uint32_t c) {
+    __m256 most = _mm256_set1_ps(a->y.float_min);
+    size_t step = (size_t)a->window.dilation_w * a->window.in_c;
+    for (uint32_t k = 0; k < cells->rows; k++) {
+        const float *x = (const float *)(const void *)cells->row[k] + cells->first + c;
+        for (uint32_t i = 0; i < cells->columns; i++) most = _mm256_max_ps(_mm256_loadu_ps(x + i * step), most);
+    }
+    return most;
+}
+
+static void max_pixel_floats(const struct morsel_pool_args *a, const struct cells *cells, float *y) {
+    uint32_t channels = a->window.out_c;
+    for (uint32_t c = 0; c < channels; c += 8) {
+        uint32_t at = channels - c < 8 ? channels - 8 : c;
+        _mm256_storeu_ps(y + at, largest_floats(a, cells, at));
+    }
+}
+
 const char *morsel_max_pool_refusal_avx2(const void *args) {
     const struct morsel_pool_args *a = args;
-    if (a->y.qparams.is_float) return MORSEL_REFUSES_FLOATS;
-    return a->window.out_c < 16 ? MORSEL_REFUSES_NARROW : NULL;
+    return a->window.out_c < (a->y.qparams.is_float ? 8 : 16) ? MORSEL_REFUSES_NARROW : NULL;
 }
 
 void morsel_max_pool_rows_avx2(const struct morsel_pool_args *a, const uint8_t *const *rows, uint32_t y, uint32_t n) {
@@ -70,9 +88,10 @@ void morsel_max_pool_rows_avx2(const struct morsel_pool_args *a, const uint8_t *
         struct cells cells = {.rows = 0};
         for (uint32_t ky = 0; ky < w->kernel_h; ky++)
             if (rows[ky]) cells.row[cells.rows++] = rows[ky];
-        for (uint32_t ox = 0; ox < w->out_w; ox++, to += w->out_c) {
+        for (uint32_t ox = 0; ox < w->out_w; ox++, to += w->out_row / w->out_w) {
             find_columns(&cells, w, ox * w->stride_w - w->pad_left);
-            max_pixel(a, &cells, to);
+            if (a->y.qparams.is_float) max_pixel_floats(a, &cells, (float *)(void *)to);
+            else max_pixel(a, &cells, to);
         }
     }
 }
