@@ -2,10 +2,24 @@
 /* Data that moves without changing, in plain C: rows copied side by side, elements gathered by index tables, lines by indices. */
 #include "gather.h"
 
+/* As memcpy(), which takes longer to be called than such lines take: n is 8 to 255. */
+static void copy_short(uint8_t *y, const uint8_t *x, uint32_t n) {
+    const uint32_t last = n - (n < 16 ? 8 : 16);
+    if (n < 16) {
+        memcpy(y, x, 8);
+        memcpy(y + last, x + last, 8);
+        return;
+    }
+    for (uint32_t i = 0; i < last; i += 16) memcpy(y + i, x + i, 16);
+    memcpy(y + last, x + last, 16);
+}
+
 void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t end) {
     for (uint32_t r = begin; r < end; r++) {
         uint8_t *y = a->y + (size_t)r * a->y_stride;
-        memcpy(y, a->x + (size_t)r * a->x_stride, a->bytes);
+        const uint8_t *x = a->x + (size_t)r * a->x_stride;
+        if (a->bytes - 8 < 248) copy_short(y, x, a->bytes);
+        else memcpy(y, x, a->bytes);
         morsel_flip_line(y, a->bytes, a->sign_flip);
     }
 }
