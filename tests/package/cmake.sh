@@ -39,10 +39,12 @@ if "${MAKE:-make}" -s CROSS= install PREFIX="$work/by-make" DESTDIR= >"$work/log
     mv "$work/by-make" "$work/moved" # it may be
     consumer "find_package, of make install" -DHOW=find -DCMAKE_PREFIX_PATH="$work/moved"
 else fail "make install"; fi
+plain="-DMORSEL_PLAIN_C=ON -DCMAKE_BUILD_TYPE=Debug" # which compiles in less time
 for kind in static shared; do # kernels of instruction sets are in the first alone, as they take long to compile
     shared=OFF
     [ $kind = static ] || shared=ON
-    if installed $kind -DBUILD_SHARED_LIBS=$shared -DMORSEL_PLAIN_C=$shared; then
+    # shellcheck disable=SC2086
+    if installed $kind -DBUILD_SHARED_LIBS=$shared $([ $kind = static ] || echo "$plain"); then
         consumer "find_package, $kind" -DHOW=find -DCMAKE_PREFIX_PATH="$work/$kind" -DMORSEL_EXECUTABLE="$source/$morsel"
         library=$(find "$work/$kind/lib" -name 'libmorsel.so' -o -name 'libmorsel.a')
         nm -D "$library" 2>/dev/null | awk '$2 == "T" && $3 !~ /^morsel_/ { print $3 }' >"$work/log"
@@ -50,7 +52,8 @@ for kind in static shared; do # kernels of instruction sets are in the first alo
     else fail "$kind"; fi
 done
 export OPT=-O0 # of the tool, which this one makes, too
-consumer "add_subdirectory" -DHOW=add -DSOURCE="$source" -DMORSEL_PLAIN_C=ON
+# shellcheck disable=SC2086
+consumer "add_subdirectory" -DHOW=add -DSOURCE="$source" $plain
 unset OPT
 # few NAME OPTIONS...: the kinds of two networks and no others
 few() {
@@ -60,12 +63,14 @@ few() {
     else cp "$work/kinds.txt" "$work/log"; fail "$1: other kinds"; fi
 }
 few "find_package, only used" -DHOW=find -DCMAKE_PREFIX_PATH="$work/static" -DMORSEL_EXECUTABLE="$source/$morsel"
-few "add_subdirectory, only used" -DHOW=add -DSOURCE="$source" -DMORSEL_EXECUTABLE="$source/$morsel" -DMORSEL_PLAIN_C=ON
+# shellcheck disable=SC2086
+few "add_subdirectory, only used" -DHOW=add -DSOURCE="$source" -DMORSEL_EXECUTABLE="$source/$morsel" $plain
 # In the folder that was built with all of them: the table alone is another one.
 installed static -DMORSEL_ISA="avx2;neon" || fail "MORSEL_ISA"
 few "MORSEL_ISA, only used" -DHOW=find -DCMAKE_PREFIX_PATH="$work/static" -DMORSEL_EXECUTABLE="$source/$morsel"
 if nm "$folder/app" | grep -E 'avxvnni|avx512|_rows_(dotprod|i8mm)' >"$work/log"; then fail "MORSEL_ISA: kernels of others"; else echo "ok cmake MORSEL_ISA"; fi
 if git archive --format=tar.gz -o "$work/morsel.tar.gz" HEAD 2>"$work/log"; then
-    consumer "FetchContent, plain C" -DHOW=fetch -DARCHIVE="$work/morsel.tar.gz" -DMORSEL_PLAIN_C=ON -DMORSEL_EXECUTABLE="$source/$morsel"
+    # shellcheck disable=SC2086
+    consumer "FetchContent, plain C" -DHOW=fetch -DARCHIVE="$work/morsel.tar.gz" $plain -DMORSEL_EXECUTABLE="$source/$morsel"
 else echo "skip cmake FetchContent: no git"; fi
 exit $status
