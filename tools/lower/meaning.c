@@ -292,7 +292,7 @@ bool meaning_qualify(struct lowering *l, struct onnx_node *node, struct meaning 
 
 /* How many elements in a row share a channel's table; 0 where the buffer does not lie that way. */
 static uint32_t table_inner(const struct meaning *m, const struct view *view) {
-    if (m->table_channels <= 1) return 1;
+    if (!m->table || m->table_channels <= 1) return 1; /* what became float has forgotten its table alone */
     const int32_t *table = view->table[m->table_axis];
     uint32_t inner = (uint32_t)table[1];
     for (uint32_t k = 0; k < m->table_channels; k++)
@@ -313,7 +313,7 @@ struct net_buffer *meaning_table_buffer(struct lowering *l, struct onnx_node *no
 
 struct net_step *add_lut(struct lowering *l, struct onnx_node *node, const struct meaning *m, const struct view *view,
                          struct net_buffer *in, struct net_buffer *out, const void *table) {
-    struct net_step *line = m->line_scale && table_inner(m, view) == 1 ? add_line(l, node, m, in, out, table) : NULL;
+    struct net_step *line = m->table && m->line_scale && table_inner(m, view) == 1 ? add_line(l, node, m, in, out, table) : NULL;
     if (line) return line;
     struct net_step *step = net_add_step(l->net, MORSEL_STEP_LUT, node->name, in, NULL, out);
     uint32_t channels = m->table ? m->table_channels : 1;

@@ -59,7 +59,46 @@ static void constants_are_numbers(void **state) {
     check(by_channel, NAN, 0.5, "a NaN or an infinity");
 }
 
+/* What had a table for each of six channels, and is [6, 1, 16] in floats: its axes say nothing of channels any more. */
+static void tables_are_forgotten(void **state) {
+    (void)state;
+    static const int64_t three[] = {3}, steps[] = {6, 1, 1}, weight_dims[] = {16, 2};
+    static const struct number scale = {0.5, 0}, zero = {0, 128}, dims[3] = {{0, 6}, {0, 1}, {0, 16}};
+    struct number weights[32], step[6];
+    struct bytes file = {0};
+    struct onnx_report report = {0};
+    for (int i = 0; i < 32; i++) weights[i] = (struct number){0, i - 16};
+    for (int i = 0; i < 6; i++) step[i] = (struct number){i, 0};
+    add_value(&file, 11, "x", ONNX_FLOAT, "1,6,4,4");
+    add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&file, "s", ONNX_FLOAT, 0, NULL, &scale, 1);
+    add_constant(&file, "z", ONNX_UINT8, 0, NULL, &zero, 1);
+    add_constant(&file, "c", ONNX_FLOAT, 3, steps, step, 6);
+    add_constant(&file, "d", ONNX_INT64, 1, three, dims, 3);
+    add_constant(&file, "w", ONNX_INT8, 2, weight_dims, weights, 32);
+    add_node(&file, "bytes", "QuantizeLinear", "x s z", "q", "");
+    add_node(&file, "floats", "DequantizeLinear", "q s z", "f", "");
+    add_node(&file, "sum", "Add", "f c", "a", "");
+    add_node(&file, "shape", "Reshape", "a d", "r", "");
+    add_node(&file, "quantize", "DynamicQuantizeLinear", "r", "dq ds dz", "");
+    add_node(&file, "product", "MatMulInteger", "dq w dz", "i", "");
+    add_node(&file, "cast", "Cast", "i", "g", "to:1");
+    add_node(&file, "factors", "Mul", "ds s", "ss", "");
+    add_node(&file, "scale", "Mul", "g ss", "y", "");
+    struct bytes model = model_message(&file, 13);
+    struct onnx_graph *graph = inferred_bytes(&model);
+    struct net *net = lower(graph, &report);
+    if (!net) fail_msg("%s", report.refusals[0].why);
+    uint32_t products = 0;
+    for (uint32_t i = 0; i < net->step_count; i++) products += net->steps[i]->kind == MORSEL_STEP_DYNAMIC_FC;
+    assert_int_equal(products, 1);
+    net_free(net);
+    onnx_report_free(&report);
+    onnx_free(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(biases_go_to_channels), cmocka_unit_test(constants_are_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(biases_go_to_channels), cmocka_unit_test(constants_are_numbers),
+                                       cmocka_unit_test(tables_are_forgotten)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
