@@ -2,7 +2,14 @@
 /* Data that moves without changing, in plain C: rows copied side by side, elements gathered by index tables, lines by indices. */
 #include "gather.h"
 
-/* As memcpy(), which takes longer to be called than such lines take: n is 8 to 255. */
+/* Where a compiler has loads and stores at any address, lines of 8 to 47 bytes take less time than a call of memcpy() does, measured. */
+#if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__) || defined(__ARM_FEATURE_UNALIGNED)
+#define SHORT 40u
+#else
+#define SHORT 0u
+#endif
+
+/* As memcpy() of n bytes, 8 and more. */
 static void copy_short(uint8_t *y, const uint8_t *x, uint32_t n) {
     const uint32_t last = n - (n < 16 ? 8 : 16);
     if (n < 16) {
@@ -18,7 +25,7 @@ void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t en
     for (uint32_t r = begin; r < end; r++) {
         uint8_t *y = a->y + (size_t)r * a->y_stride;
         const uint8_t *x = a->x + (size_t)r * a->x_stride;
-        if (a->bytes - 8 < 248) copy_short(y, x, a->bytes);
+        if (a->bytes - 8 < SHORT) copy_short(y, x, a->bytes);
         else memcpy(y, x, a->bytes);
         morsel_flip_line(y, a->bytes, a->sign_flip);
     }

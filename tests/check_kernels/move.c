@@ -30,13 +30,16 @@ static void call_copy(const struct trial *t, any_fn *fn, uint32_t begin, uint32_
     ((morsel_copy_fn *)fn)(&t->copy, begin, end);
 }
 
-/* Entries of one dimension: a stretch, backwards, every other one, a shuffle of two groups, or any; gives the largest. */
+/* Entries of one dimension: a stretch, backwards, every other one, a shuffle of two groups, or any, also behind one of padding; gives the
+ * largest. */
 static uint32_t make_entries(struct chance *c, int32_t *table, uint32_t n, uint32_t step, uint32_t kind, bool fill) {
+    const bool padding = fill && n > 1 && chance_one_in(c, 4), holes = fill && !padding;
+    if (padding) *table++ = -1, n--;
     uint32_t most = 0, half = (n + 1) / 2;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t orders[4] = {i, n - 1 - i, i * 2 % n, i % 2 * half + i / 2};
         uint32_t at = kind < 4 ? orders[kind] : chance_below(c, n);
-        table[i] = fill && chance_one_in(c, 5) ? -1 : (int32_t)(at * step);
+        table[i] = holes && chance_one_in(c, 5) ? -1 : (int32_t)(at * step);
         if (table[i] > 0 && (uint32_t)table[i] > most) most = (uint32_t)table[i];
     }
     return most;

@@ -340,8 +340,8 @@ static void make_pool(struct trial *t, bool average) {
     if (floats) make_float_input(t, &s, &a->x, &a->window);
     else make_input(t, &s, &a->x, a->window.in_row);
     make_output(t, &a->y, 0);
-    if (floats) a->y.qparams = float_qparams();
     if (floats && chance_one_in(c, 3)) a->y.float_min = chance_float(c, -8, 8);
+    if (floats) a->y.qparams = float_qparams();
     else if (!average) a->y.qparams.zero = a->x.qparams.zero, a->y.qparams.scale = a->x.qparams.scale, a->y.qparams.own = a->x.qparams.own;
     if (t->bench) a->y.qparams.sign_flip = t->sign_flip;
     if (a->y.qparams.is_float) a->window.out_row *= 4;

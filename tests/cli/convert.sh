@@ -95,6 +95,16 @@ for name in model_arena model_blob model_arena_fast; do
     verify "--c $name.c" sh -c "${CC:-cc} -Werror -I '$work' '$work/says.c' '$work/$name.c' -o '$work/says' && \
         [ \"\$('$work/says')\" = \"\$(wc -c <'$work/c.morsel') \$(wc -c <'$work/c.morsel')\" ]"
 done
+# Header and array in one file; and what would be taken for another network of that name.
+printf '#include "model.h"\n#include "model.c"\n#include "model.h"\nint main() { return sizeof model_blob != MODEL_BYTES || model_blob[1] != 79; }\n' >"$work/both.c"
+for compiler in "${CC:-cc} -std=c11 -x c" "${CXX:-g++} -std=c++11 -x c++"; do
+    verify "header and array in one file: $compiler" sh -c "$compiler -Wall -Wextra -Werror '$work/both.c' -o '$work/both' && '$work/both'"
+done
+mkdir "$work/twin"
+call 0 $free -o "$work/twin/model.morsel" --c "$work/twin/model.c" >/dev/null
+printf '#include "model.h"\n#include "twin/model.h"\n' >"$work/twins.c"
+verify "two networks of one name in one file" sh -c "! ${CC:-cc} -I'$work' -c '$work/twins.c' -o '$work/twins.o' 2>'$work/err'"
+verify "are an error" says "two networks are called model"
 verify "C++ as --c" call_says "y.cpp: name the C file, FILE.c" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/y.cpp"
 verify "a header as --c" call_says "name the C file" 2 $network/network.onnx -o "$work/x.morsel" --c "$work/y.h"
 verify "a blob named as ONNX" call_says "-o .*x.onnx: what is written is a blob.*name it .*x.morsel$" 2 $network/network.onnx -o "$work/x.onnx"

@@ -47,9 +47,9 @@ bool blob_extras_of(const struct morsel_model *variant, uint32_t variants, struc
 
 /* The files of `--c out/net.c`. All are C and C++. Of `--c out/net.S` the first is assembly for GNU as and clang, by the preprocessor. */
 enum blob_c {
-    /* net.c defines the blob as `net_blob[]`, with NET_BYTES, NET_ARENA_BYTES and NET_ARENA_BYTES_FOR(tasks). MODEL_BLOB, MODEL_BLOB_BYTES,
-     * MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) stand for the same; NET_ARENA_FAST_BYTES and NET_ARENA_SLOW_BYTES are there with
-     * fast memory. The name is that of the file, letters and digits. */
+    /* net.c defines the blob, whose bytes are `net_blob[]`, with NET_BYTES, NET_ARENA_BYTES and NET_ARENA_BYTES_FOR(tasks). MODEL_BLOB,
+     * MODEL_BLOB_BYTES, MODEL_ARENA_BYTES and MODEL_ARENA_BYTES_FOR(tasks) stand for the same; NET_ARENA_FAST_BYTES and
+     * NET_ARENA_SLOW_BYTES are there with fast memory. The name is that of the file, letters and digits. */
     BLOB_C_SOURCE,
     BLOB_C_HEADER,     /* net.h: all of that but the bytes */
     BLOB_C_USE_HEADER, /* net_use.h: the kinds of its steps, as macros */

@@ -128,7 +128,8 @@ static void put_declarations(FILE *out, const char *path, const uint8_t *blob, s
         fprintf(out, "#define MODEL_ARENA_FAST_BYTES %s_ARENA_FAST_BYTES\n#define MODEL_ARENA_SLOW_BYTES %s_ARENA_SLOW_BYTES\n", own, own);
     fprintf(out, "#define MODEL_BLOB %s_blob\n#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n", names.lower, own);
     put_blob(out, names.lower, bytes);
-    fprintf(out, "#endif\n");
+    fprintf(out, "#endif\n#if %s_BYTES != %zuu\n#error \"two networks are called %s: --c of another file name renames one\"\n#endif\n", own,
+            bytes, names.lower);
 }
 
 /* Eight bytes at a time, as a little-endian machine has them: others open no blob. */
