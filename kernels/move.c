@@ -4,9 +4,9 @@
 
 /* Where a compiler has loads and stores at any address, lines of 8 to 47 bytes take less time than a call of memcpy() does, measured. */
 #if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__) || defined(__ARM_FEATURE_UNALIGNED)
-#define SHORT 40u
+#define SHORT_LINE 40u
 #else
-#define SHORT 0u
+#define SHORT_LINE 0u
 #endif
 
 /* As memcpy() of n bytes, 8 and more. */
@@ -25,7 +25,7 @@ void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t en
     for (uint32_t r = begin; r < end; r++) {
         uint8_t *y = a->y + (size_t)r * a->y_stride;
         const uint8_t *x = a->x + (size_t)r * a->x_stride;
-        if (a->bytes - 8 < SHORT) copy_short(y, x, a->bytes);
+        if (a->bytes - 8 < SHORT_LINE) copy_short(y, x, a->bytes);
         else memcpy(y, x, a->bytes);
         morsel_flip_line(y, a->bytes, a->sign_flip);
     }

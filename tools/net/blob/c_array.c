@@ -101,8 +101,8 @@ static void put_parts(FILE *out, const char *own, const struct morsel_blob_heade
     fprintf(out, "#define %s_ARENA_FAST_BYTES %uu\n#define %s_ARENA_SLOW_BYTES %uu\n\n", own, fast, own, morsel_fast_from(header));
 }
 
-/* The blob as C declares it. Numbers of eight bytes compile three times as fast as bytes do, in a third of the memory; as an array of bytes
- * goes what the symbol names. */
+/* The blob as C declares it. Numbers of eight bytes compile three times as fast as bytes do, in a third of the memory. The
+ * macro has the symbol's name and stands for the array of its bytes. */
 static void put_blob(FILE *out, const char *name, size_t bytes) {
     fprintf(out, "#ifdef __cplusplus\nextern \"C\"\n#else\nextern\n#endif\n");
     fprintf(out, "const union %s_words {\n    uint64_t word[%zu];\n    uint8_t byte[%zu];\n} %s_blob;\n", name, (bytes + 7) / 8, bytes,
