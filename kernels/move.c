@@ -3,11 +3,13 @@
 #include "gather.h"
 
 /* Where a compiler has loads and stores at any address, lines of 8 to 47 bytes take less time than a call of memcpy() does, measured. */
+static int is_short(uint32_t n) {
 #if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__) || defined(__ARM_FEATURE_UNALIGNED)
-#define SHORT_LINE 40u
+    return n - 8 < 40;
 #else
-#define SHORT_LINE 0u
+    return (void)n, 0;
 #endif
+}
 
 /* As memcpy() of n bytes, 8 and more. */
 static void copy_short(uint8_t *y, const uint8_t *x, uint32_t n) {
@@ -25,7 +27,7 @@ void morsel_copy_c(const struct morsel_copy_args *a, uint32_t begin, uint32_t en
     for (uint32_t r = begin; r < end; r++) {
         uint8_t *y = a->y + (size_t)r * a->y_stride;
         const uint8_t *x = a->x + (size_t)r * a->x_stride;
-        if (a->bytes - 8 < SHORT_LINE) copy_short(y, x, a->bytes);
+        if (is_short(a->bytes)) copy_short(y, x, a->bytes);
         else memcpy(y, x, a->bytes);
         morsel_flip_line(y, a->bytes, a->sign_flip);
     }
