@@ -122,7 +122,7 @@ TOOL_CFLAGS := -DMORSEL_TOOL_REDUCED
 TOOL_LIBS :=
 endif
 # CPPFLAGS are the tool's: what distributions fortify by them calls functions of their libc.
-TOOL_CFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Icore $(CPPFLAGS) $(TOOL_OPT)
+TOOL_CFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Icore $(CPPFLAGS)
 TOOL_LIBS += -lm -lpthread
 
 # ---- the library and the tool ----------------------------------------------------------------------------------------
@@ -405,8 +405,8 @@ test-kernels:  ## every kernel against its reference, here and on emulated CPUs
 	    if command -v qemu-x86_64 >/dev/null; then \
 	        $(TALLY) kernels-$$cpu qemu-x86_64 -cpu $$cpu $(CHECK_KERNELS) --seed 1 --cases 60 --random-only || exit 1; \
 	    else $(TALLY) --skip kernels-$$cpu "no qemu-x86_64"; fi; done
-test-threads:  ## the unit tests whose name says threads, under ThreadSanitizer
-	@$(sub) BUILD=build/threads OPT='-O1 -g1 -fsanitize=thread' TOOL_OPT=-O0 unit-run UNIT_ONLY=%threads UNIT_NAME=threads
+test-threads:  ## the unit tests whose name says threads, under ThreadSanitizer; the tool without optimization
+	@$(sub) BUILD=build/threads OPT='-O1 -g1 -fsanitize=thread' CPPFLAGS=-O0 unit-run UNIT_ONLY=%threads UNIT_NAME=threads
 test-cli:
 	@$(sub) cli-run CLI_NAME=cli
 test-docs:  ## what README and the rooms' pages tell a reader to type, and the man pages

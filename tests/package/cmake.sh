@@ -41,10 +41,10 @@ if "${MAKE:-make}" -s CROSS= install PREFIX="$work/by-make" DESTDIR= >"$work/log
 else fail "make install"; fi
 plain="-DMORSEL_PLAIN_C=ON -DCMAKE_BUILD_TYPE=Debug" # which compiles in less time
 for kind in static shared; do # kernels of instruction sets are in the first alone, as they take long to compile
-    shared=OFF
-    [ $kind = static ] || shared=ON
+    options=-DBUILD_SHARED_LIBS=OFF
+    [ $kind = static ] || options="-DBUILD_SHARED_LIBS=ON $plain"
     # shellcheck disable=SC2086
-    if installed $kind -DBUILD_SHARED_LIBS=$shared $([ $kind = static ] || echo "$plain"); then
+    if installed $kind $options; then
         consumer "find_package, $kind" -DHOW=find -DCMAKE_PREFIX_PATH="$work/$kind" -DMORSEL_EXECUTABLE="$source/$morsel"
         library=$(find "$work/$kind/lib" -name 'libmorsel.so' -o -name 'libmorsel.a')
         nm -D "$library" 2>/dev/null | awk '$2 == "T" && $3 !~ /^morsel_/ { print $3 }' >"$work/log"

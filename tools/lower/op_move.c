@@ -31,7 +31,6 @@ static bool keep_table(struct lowering *l, struct onnx_node *node, struct meanin
     if (!m->table || m->table_channels <= 1 || axis_survives) return true;
     out->buffer = meaning_float_buffer(l, node, out, &out->view);
     out->table = NULL;
-    out->table_channels = 1;
     out->dequantized = false;
     return out->buffer != NULL;
 }

@@ -111,9 +111,8 @@ static void put_blob(FILE *out, const char *name, size_t bytes) {
 }
 
 /* What header and array begin with, so that the array's file can do without the header. */
-static void put_declarations(FILE *out, const char *path, const uint8_t *blob, size_t bytes) {
-    struct names names = names_of(path);
-    const char *own = names.capitals;
+static void put_declarations(FILE *out, const struct names *names, const uint8_t *blob, size_t bytes) {
+    const char *own = names->capitals;
     struct morsel_blob_header header = {0};
     memcpy(&header, blob, bytes < sizeof header ? bytes : sizeof header);
     fprintf(out, "#ifndef MORSEL_NETWORK_%s\n#define MORSEL_NETWORK_%s\n\n", own, own);
@@ -126,10 +125,10 @@ static void put_declarations(FILE *out, const char *path, const uint8_t *blob, s
                 own);
     if (strcmp(own, "MODEL") != 0 && morsel_fast_bytes(&header))
         fprintf(out, "#define MODEL_ARENA_FAST_BYTES %s_ARENA_FAST_BYTES\n#define MODEL_ARENA_SLOW_BYTES %s_ARENA_SLOW_BYTES\n", own, own);
-    fprintf(out, "#define MODEL_BLOB %s_blob\n#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n", names.lower, own);
-    put_blob(out, names.lower, bytes);
+    fprintf(out, "#define MODEL_BLOB %s_blob\n#define MODEL_BLOB_BYTES %s_BYTES\n#endif\n\n", names->lower, own);
+    put_blob(out, names->lower, bytes);
     fprintf(out, "#endif\n#if %s_BYTES != %zuu\n#error \"two networks are called %s: --c of another file name renames one\"\n#endif\n", own,
-            bytes, names.lower);
+            bytes, names->lower);
 }
 
 /* Eight bytes at a time, as a little-endian machine has them: others open no blob. */
@@ -147,7 +146,7 @@ static void put_source(FILE *out, const uint8_t *blob, size_t bytes, const char 
             "%s Compile this file with the app, whose sources include the .h beside it; or include\n"
             " * it, once, where the network is run. The MODEL_ names stand for the first network that is included. */\n",
             BLOB_C_MARK);
-    put_declarations(out, path, blob, bytes);
+    put_declarations(out, &names, blob, bytes);
     fprintf(out, "\n#undef %s_blob\n#ifdef __cplusplus\nalignas(64)\n#else\n_Alignas(64)\n#endif\n", names.lower);
     fprintf(out, "const union %s_words %s_blob = {{", names.lower, names.lower);
     put_words(out, blob, bytes);
@@ -202,10 +201,11 @@ static void put_assembly(FILE *out, size_t bytes, const char *path, const char *
 }
 
 static void put_header(FILE *out, const uint8_t *blob, size_t bytes, const char *path) {
+    struct names names = names_of(path);
     fprintf(out, "%s The bytes are in ", BLOB_C_MARK);
     put_name(out, file_of(path));
     fprintf(out, ". The MODEL_ names stand for the first network that is included. */\n");
-    put_declarations(out, path, blob, bytes);
+    put_declarations(out, &names, blob, bytes);
 }
 
 /* MORSEL_USE_CONV, of "conv" */
