@@ -90,12 +90,14 @@ static int find_side(const struct head *h, uint32_t i, uint32_t axis, float *low
     const struct morsel_blob_answer *rule = h->rule;
     uint32_t k = axis ^ (uint32_t)((rule->flags & MORSEL_ANSWER_Y_FIRST) != 0);
     float a = number(&h->boxes, i, k), b = number(&h->boxes, i, k + 2);
+    uint32_t sides = rule->head > MORSEL_HEAD_YOLOV8; /* not centre and extent */
     if (h->anchors) {
         const float *anchor = h->anchors + 4 * (size_t)i + k;
-        a = anchor[0] + a * rule->variance[0] * anchor[2];
-        b = anchor[2] * morsel_exp(b * rule->variance[1]);
+        sides = rule->flags & MORSEL_ANSWER_DISTANCES;
+        a = anchor[0] + (sides ? -a : a) * rule->variance[0] * anchor[2];
+        b = sides ? anchor[0] + b * rule->variance[0] * anchor[2] : anchor[2] * morsel_exp(b * rule->variance[1]);
     }
-    if (h->anchors || rule->head <= MORSEL_HEAD_YOLOV8) {
+    if (!sides) {
         float half = b * 0.5f, centre = a;
         a = centre - half;
         b = centre + half;

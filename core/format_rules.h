@@ -69,7 +69,8 @@ enum morsel_head {
 #define MORSEL_ANSWER_QUARTER 64u    /* heat maps: a point stands a quarter of a cell from the highest one, towards the higher neighbour */
 #define MORSEL_ANSWER_CENTRE 128u    /* heat maps: a cell stands for its centre, not for its top left corner */
 #define MORSEL_ANSWER_NORMALIZE 256u /* of an embedding: it is divided by its length */
-#define MORSEL_ANSWER_FLAGS 511u
+#define MORSEL_ANSWER_DISTANCES 512u /* with anchors: numbers are how far the sides are from the centre */
+#define MORSEL_ANSWER_FLAGS 1023u
 #define MORSEL_ANSWER_MOST 65536u     /* of `most` */
 #define MORSEL_ANSWER_MAP_SIDE 32768u /* of a map's height and width */
 
@@ -80,6 +81,7 @@ enum morsel_head {
  * Candidate i has the class of its largest score, the first of equal ones. p is that score, and of YOLOv5 times the one before it. Of an
  * anchor (centre x, centre y, width, height) and the numbers d of a candidate it makes
  *     centre = anchor's centre + d * variance[0] * anchor's side,   side = anchor's side * exp(d * variance[1])
+ * or with DISTANCES a box whose left, top, right and bottom are d * variance[0] * anchor's side from the anchor's centre.
  *
  * Maps are [images, channels, height, width], [images, height, width, channels], or of one channel [images, height, width]. Channels, where
  * they are last in memory, are the dimension behind the images. A segmentation has `classes` channels, or of INDICES one.

@@ -175,6 +175,31 @@ mkdir -p "$work/black"
 verify "pictures of nothing" sh -c "$morsel quantize $spots/network.onnx --data $spots/pictures --picture $spots/picture.json \
     --answer $spots/answer.json --eval '$work/black' --max-drop 0.1 -o '$work/x.morsel' 2>&1 | grep -q 'the float network finds no box in 1 sample,'"
 
+# --- a feature pyramid with outputs for each level: its red cell of 8 x 8 pixels is a box, in a picture of twice the size
+levels=tests/cli/levels.onnx
+{ printf 'P6 128 128 255\n'; awk 'BEGIN { for (i = 0; i < 128 * 128; i++) printf "%s", (i % 128 >= 32 && i % 128 < 48 && i >= 80 * 128 && i < 96 * 128) ? "~!!" : "!!!" }'; } >"$work/cell.ppm"
+printf '{"resize": {"mode": "exact", "size": [64, 64]}, "channels": "RGB", "scale": 1, "mean": [33, 33, 33], "std": [93, 93, 93]}' >"$work/cells.json"
+printf '{"kind": "detections", "head": "scrfd"}' >"$work/scrfd.json"
+of_levels="--picture $work/cells.json --answer $work/scrfd.json"
+box='^    class 0 +0\.99[0-9]+ +x +32\.0 \.\. +48\.0  y +80\.0 \.\. +96\.0$'
+# shellcheck disable=SC2086
+check "levels in float" 0 "$box" run $levels "$work/cell.ppm" $of_levels
+verify "one box" says "^cell.ppm +1 found"
+mkdir -p "$work/cells" && cp "$work/cell.ppm" "$work/cells"
+# shellcheck disable=SC2086
+check "levels are quantized" 0 "levels.morsel" quantize $levels --data "$work/cells" $of_levels -o "$work/levels.morsel" -o "$work/levels.onnx"
+check "they are joined" 0 "^output 1: 'scores', .* \[1, 84, 1\]$" inspect "$work/levels.morsel"
+verify "their boxes are distances" says "^answer rule: detections, output 0 and 1, head scrfd, 1 classes, 84 anchors, "
+check "a blob has the box" 0 "$box" run "$work/levels.morsel" "$work/cell.ppm"
+# shellcheck disable=SC2086
+check "and what convert makes" 0 "again.morsel" convert "$work/levels.onnx" $of_levels -o "$work/again.morsel"
+check "has it, too" 0 "$box" run "$work/again.morsel" "$work/cell.ppm"
+check "beside its network" 1 "MODEL lacks 'score_8' 1x64x1.*same shapes and rules" compare $levels "$work/levels.morsel" --data "$work/cells"
+# shellcheck disable=SC2086
+check "whose levels are joined, too" 0 "^output SQNR" compare $levels "$work/levels.morsel" --data "$work/cells" $of_levels
+# shellcheck disable=SC2086
+check "on a page" 0 "page.html" report "$work/levels.morsel" $levels --data "$work/cells" --answer "$work/scrfd.json" -o "$work/page.html" --runs 3
+
 # --- pixels
 printf '{"kind": "segmentation"}' >"$work/pixels.json"
 name_of="a rule of a segmentation"

@@ -45,7 +45,8 @@ static const char *anchors(uint32_t which) {
 }
 
 static size_t seed_answer_rule(uint64_t *state, uint8_t *bytes, size_t capacity) {
-    static const char *const heads[] = {"yolov5", "yolov8", "yolov10", "ssd", "retinaface", "yolox", "x"};
+    static const char *const heads[] = {"yolov5", "yolov8", "yolov10", "ssd",     "retinaface", "yolox",
+                                        "scrfd",  "yunet",  "picodet", "nanodet", "x"};
     static const char *const more[] = {"\"classes\": 2",
                                        "\"output\": \"a\"",
                                        "\"scores\": 1",
@@ -55,12 +56,13 @@ static size_t seed_answer_rule(uint64_t *state, uint8_t *bytes, size_t capacity)
                                        "\"variances\": [0.1, 0.2]",
                                        "\"background\": false",
                                        "\"anchors\": \"/dev/null\"",
-                                       "\"background\": true"};
+                                       "\"background\": true",
+                                       "\"cell\": \"centre\""};
     char named[64];
     snprintf(named, sizeof named, "\"anchors\": \"%s\"", anchors(fuzz_below(state, ANCHORS)));
     int length = snprintf((char *)bytes, capacity, "{\"kind\": \"%s\", \"head\": \"%s\", \"threshold\": %u.5, \"iou\": 0.%u, %s}",
-                          fuzz_below(state, 4) ? "detections" : "classes", heads[fuzz_below(state, 7)], fuzz_below(state, 2),
-                          fuzz_below(state, 100), fuzz_below(state, 3) ? more[fuzz_below(state, 10)] : named);
+                          fuzz_below(state, 4) ? "detections" : "classes", heads[fuzz_below(state, 11)], fuzz_below(state, 2),
+                          fuzz_below(state, 100), fuzz_below(state, 3) ? more[fuzz_below(state, 11)] : named);
     return length < 0 ? 0 : (size_t)length;
 }
 

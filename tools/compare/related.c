@@ -68,7 +68,7 @@ bool compare_ends_fit(const struct comparison *c, struct failure *failure) {
     list_section(c, inputs ? &h->inputs : &h->outputs, &there);
     return failure_set(failure, STATUS_INPUT,
                        "the two have not the same %s, in name and size: MODEL lacks %s, and has %s; is it made from this file, with "
-                       "the same shapes?",
+                       "the same shapes and rules?",
                        inputs ? "inputs" : "outputs", missing.text, there.text);
 }
 

@@ -54,6 +54,7 @@ const char *inspect_answer_name(uint32_t kind) {
 const char *inspect_head_name(const struct morsel_blob_answer *rule) {
     static const char *const names[] = {"?", "yolov5", "yolov8", "yolov10", "ssd", "scores", "indices", "heatmaps", "coordinates"};
     if (rule->head == MORSEL_HEAD_YOLOV5 && rule->anchors) return "yolox"; /* anchors are its cells */
+    if (rule->flags & MORSEL_ANSWER_DISTANCES) return "scrfd";             /* or another that tells boxes so */
     return rule->head < sizeof names / sizeof *names ? names[rule->head] : "?";
 }
 

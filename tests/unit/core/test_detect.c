@@ -57,9 +57,10 @@ static struct morsel_box decode(const struct trial *t, const double *line, const
     int turned = (r->flags & MORSEL_ANSWER_Y_FIRST) != 0, centred = r->head <= MORSEL_HEAD_YOLOV8;
     for (int k = 0; t->anchors && k < 2; k++) {
         const float *a = t->anchors + 4 * i;
-        xywh[k] = (double)a[k] + line[k] * (double)r->variance[0] * (double)a[k + 2];
-        xywh[k + 2] = (double)a[k + 2] * exp(line[k + 2] * (double)r->variance[1]);
-        centred = 1;
+        double unit = (double)r->variance[0] * (double)a[k + 2];
+        centred = !(r->flags & MORSEL_ANSWER_DISTANCES);
+        xywh[k] = (double)a[k] + (centred ? line[k] : -line[k]) * unit;
+        xywh[k + 2] = centred ? (double)a[k + 2] * exp(line[k + 2] * (double)r->variance[1]) : (double)a[k] + line[k + 2] * unit;
     }
     double corner[4] = {xywh[0], xywh[1], xywh[2], xywh[3]};
     for (int k = 0; centred && k < 2; k++) {
@@ -194,6 +195,11 @@ static void anchors_move_and_grow(void **state) {
         t.anchors = anchors;
         t.rule.anchors = t.candidates;
         t.rule.variance[0] = t.rule.variance[1] = 1;
+        assert_in_range(try_head(&t, 99), 5, 60);
+        t = trial_of(MORSEL_HEAD_SSD, flags | MORSEL_ANSWER_DISTANCES, 4, 1); /* as SCRFD has them */
+        t.anchors = anchors;
+        t.rule.anchors = t.candidates;
+        t.rule.variance[0] = 0.75f;
         assert_in_range(try_head(&t, 99), 5, 60);
     }
 }

@@ -147,10 +147,10 @@ static void anchors_stand_behind_the_rule(void **state) {
     assert_non_null(strstr(failure.text, "\"anchors\" are 2, and output 1 has 3234 candidates"));
 }
 
-/* Of a picture of 320 x 240: 40 x 30, 20 x 15 and 10 x 7 cells; with 64 pixels 5 x 3 more. */
+/* Of a picture of 320 x 240: 40 x 30, 20 x 15 and 10 x 8 cells, the last of which are cut; with 64 pixels 5 x 4 more. */
 static void cells_of_a_yolox_become_anchors(void **state) {
     (void)state;
-    static const struct answer_output usual[] = {{"o", 3, {1, 1570, 6}}}, larger[] = {{"o", 3, {1, 1585, 6}}};
+    static const struct answer_output usual[] = {{"o", 3, {1, 1580, 6}}}, larger[] = {{"o", 3, {1, 1600, 6}}};
     static const char text[] = "{\"kind\": \"detections\", \"head\": \"yolox\"}";
     struct answer_rule rule;
     uint32_t *words = NULL;
@@ -160,23 +160,72 @@ static void cells_of_a_yolox_become_anchors(void **state) {
     assert_true(answer_rule_read(path, &rule, &failure) && answer_rule_fit(&rule, &network, &words, &size, &failure));
     const struct morsel_blob_answer *record = (const void *)words;
     const float *anchors = (const float *)(const void *)(record + 1);
-    assert_true(record->head == MORSEL_HEAD_YOLOV5 && record->anchors == 1570 && record->classes == 1);
+    assert_true(record->head == MORSEL_HEAD_YOLOV5 && record->anchors == 1580 && record->classes == 1);
     assert_true(record->variance[0] == 1 && record->variance[1] == 1 && record->scale[0] == 1);
     assert_memory_equal(anchors + 4 * 41, ((float[]){8, 8, 8, 8}), 16);
     assert_memory_equal(anchors + 4 * 1201, ((float[]){16, 0, 16, 16}), 16);
-    assert_memory_equal(anchors + 4 * 1569, ((float[]){9 * 32, 6 * 32, 32, 32}), 16);
+    assert_memory_equal(anchors + 4 * 1579, ((float[]){9 * 32, 7 * 32, 32, 32}), 16);
     free(words);
     words = NULL;
     assert_false(answer_rule_fit(&rule, &none, &words, &size, &failure));
     assert_non_null(strstr(failure.text, "give a picture rule, too"));
     answer_rule_free(&rule);
-    assert_int_equal(fit(text, larger, 1, 0).anchors, 1585);
+    assert_int_equal(fit(text, larger, 1, 0).anchors, 1600);
     fit(text, one, 1, 0);
-    assert_non_null(strstr(failure.text, "for each cell of 8, 16 and 32 pixels: 1570 of 320 x 240, and output 0 has 8400"));
+    assert_non_null(strstr(failure.text, "for each cell of 8, 16 and 32 pixels: 1580 of 320 x 240, and output 0 has 8400"));
     fit("{\"kind\": \"detections\", \"head\": \"yolox\", \"variances\": [1, 1]}", usual, 1, 0);
     assert_non_null(strstr(failure.text, "it takes neither \"variances\""));
     fit("{\"kind\": \"detections\", \"head\": \"yolox\", \"coordinates\": \"unit\"}", usual, 1, 0);
     assert_non_null(strstr(failure.text, "nor \"coordinates\" of unit size"));
+}
+
+/* A cell has as many anchors as there are candidates for it; 128 pixels: 3 x 2 more. */
+static void cells_of_levels_have_anchors(void **state) {
+    (void)state;
+    static const struct answer_output two[] = {{"boxes", 3, {1, 3160, 4}}, {"scores", 3, {1, 3160, 1}}, {"points", 3, {1, 3160, 10}}};
+    static const struct answer_output five[] = {{"boxes", 3, {1, 1606, 4}}, {"scores", 3, {1, 1606, 7}}};
+    struct answer_rule rule;
+    uint32_t *words = NULL;
+    size_t size = 0;
+    const struct answer_network network = {two, 3, 240, 320, 0};
+    put("{\"kind\": \"detections\", \"head\": \"scrfd\", \"cell\": \"centre\"}");
+    assert_true(answer_rule_read(path, &rule, &failure) && answer_rule_fit(&rule, &network, &words, &size, &failure));
+    const struct morsel_blob_answer *record = (const void *)words;
+    const float *anchors = (const float *)(const void *)(record + 1);
+    assert_true(record->head == MORSEL_HEAD_SSD && record->flags == MORSEL_ANSWER_DISTANCES && record->anchors == 3160);
+    assert_true(record->output == 0 && record->scores == 1 && record->classes == 1 && record->iou == 0.4f);
+    assert_memory_equal(anchors + 4 * 82, ((float[]){12, 12, 8, 8}), 16);
+    assert_memory_equal(anchors + 4 * 83, ((float[]){12, 12, 8, 8}), 16);
+    assert_memory_equal(anchors + 4 * 3159, ((float[]){9.5f * 32, 7.5f * 32, 32, 32}), 16);
+    free(words);
+    answer_rule_free(&rule);
+    assert_int_equal(fit("{\"kind\": \"detections\", \"head\": \"picodet\"}", five, 2, 7).anchors, 1606);
+    assert_int_equal(fit("{\"kind\": \"detections\", \"head\": \"nanodet\"}", five, 2, 7).flags, MORSEL_ANSWER_DISTANCES);
+    assert_int_equal(fit("{\"kind\": \"detections\", \"head\": \"yunet\"}", two, 3, 0).flags, 0);
+    fit("{\"kind\": \"detections\", \"head\": \"yolox\"}", (struct answer_output[]){{"o", 3, {1, 3160, 6}}}, 1, 0);
+    assert_non_null(strstr(failure.text, "1580 of 320 x 240, and output 0 has 3160"));
+    fit("{\"kind\": \"detections\", \"head\": \"scrfd\"}", pair, 2, 0);
+    assert_non_null(strstr(failure.text, "head scrfd wants a candidate for each cell of 8, 16 and 32 pixels: 1580 of 320 x 240"));
+    fit("{\"kind\": \"detections\", \"head\": \"ssd\", \"cell\": \"centre\"}", pair, 2, 0);
+    assert_non_null(strstr(failure.text, "\"cell\" is of heads \"scrfd\""));
+    fit("{\"kind\": \"detections\", \"head\": \"yunet\", \"variances\": [1, 1]}", two, 3, 0);
+    assert_non_null(strstr(failure.text, "head \"yunet\" has boxes in cells: it takes neither \"variances\""));
+}
+
+/* Without a picture rule 1 or 3 channels tell what a picture is; where neither is there, nothing is found. */
+static void sides_are_of_the_first_input(void **state) {
+    (void)state;
+    static const struct answer_output inputs[] = {{"x", 4, {1, 3, 20, 30}}, {"x", 4, {1, 20, 30, 3}}, {"x", 4, {1, 1, 20, 30}},
+                                                  {"x", 3, {3, 20, 30}},    {"x", 4, {1, 7, 20, 30}}, {"x", 2, {1, 3}}};
+    struct morsel_blob_picture rule = {.channels = MORSEL_CHANNELS_RGB};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        struct answer_network network = {.output_count = 0};
+        answer_rule_sides(&network, &inputs[i], NULL);
+        assert_true(network.height == (i < 4 ? 20 : 0) && network.width == (i < 4 ? 30 : 0));
+        network.height = 0;
+        answer_rule_sides(&network, &inputs[i], &rule);
+        assert_true(i == 2 || i == 4 || network.height == (i < 4 ? 20 : 0));
+    }
 }
 
 static void maps_are_found_by_their_shapes(void **state) {
@@ -338,6 +387,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(outputs_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(anchors_stand_behind_the_rule, make_file, remove_file),
         cmocka_unit_test_setup_teardown(cells_of_a_yolox_become_anchors, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(cells_of_levels_have_anchors, make_file, remove_file),
+        cmocka_unit_test(sides_are_of_the_first_input),
         cmocka_unit_test_setup_teardown(maps_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(points_are_found_by_their_shapes, make_file, remove_file),
         cmocka_unit_test_setup_teardown(a_list_of_classes_is_no_detector, make_file, remove_file),

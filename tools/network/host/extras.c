@@ -3,6 +3,7 @@
 #include "tools/network/host/extras.h"
 #include "core/blob.h"
 #include "tools/base/file.h"
+#include "tools/optimize/levels.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,4 +118,9 @@ bool extras_check_labels(const char *path, char *const *labels, size_t count, co
                 count, count == 1 ? "" : "s", graph->outputs[0]->name, classes, classes == 1 ? "" : "es",
                 (size_t)classes == count + 1 ? "; if class 0 is the background, the file wants a first line for it" : "");
     return true;
+}
+
+bool extras_join_levels(struct onnx_graph *graph, const struct answer_rule *rule, struct onnx_report *report, struct failure *failure) {
+    const struct levels_head head = {rule->bins, rule->product};
+    return !rule->levels || report->refusal_count || !levels_join(graph, &head) || onnx_infer(graph, report, failure);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* An ONNX file, and how the picture rule and the labels go with it. */
+/* An ONNX file, and how rules and labels go with it. */
 #ifndef MORSEL_TOOLS_NETWORK_HOST_EXTRAS_H
 #define MORSEL_TOOLS_NETWORK_HOST_EXTRAS_H
 
 #include "core/format.h"
 #include "tools/base/failure.h"
 #include "tools/onnx/graph.h"
+#include "tools/samples/rules/answer_rule.h"
 
 /* Reads an ONNX file. NULL: `failure` says why that cannot be done, also what to do with a blob. */
 struct onnx_graph *extras_load(const char *path, struct failure *failure);
@@ -19,5 +20,8 @@ void extras_check_batch(const struct onnx_graph *graph, struct onnx_report *repo
 /* False: more labels than the first output has classes. Notices of fewer, and of labels that are blank. */
 bool extras_check_labels(const char *path, char *const *labels, size_t count, const struct onnx_graph *graph, struct onnx_report *report,
                          struct failure *failure);
+
+/* Outputs of a detector's levels become one for all, where the answer rule's head has such; graph and shapes as after onnx_infer(). */
+bool extras_join_levels(struct onnx_graph *graph, const struct answer_rule *rule, struct onnx_report *report, struct failure *failure);
 
 #endif

@@ -45,6 +45,11 @@ static struct network_tensor tensor_of(const struct onnx_value *value) {
 
 static void set_tensors(struct network *network) {
     const struct float_network *own = network->own;
+    if (network->output_count != own->graph->output_count) { /* levels were joined */
+        free(network->outputs);
+        network->output_count = (uint32_t)own->graph->output_count;
+        network->outputs = must_calloc(network->output_count, sizeof *network->outputs);
+    }
     for (uint32_t i = 0; i < network->input_count; i++) network->inputs[i] = tensor_of(own->graph->inputs[i]);
     for (uint32_t i = 0; i < network->output_count; i++) network->outputs[i] = tensor_of(own->graph->outputs[i]);
 }
@@ -97,7 +102,8 @@ static bool infer(struct network *network, const struct npy *arrays, struct fail
     struct onnx_binding *bindings = must_calloc(own->graph->input_count, sizeof *bindings);
     struct onnx_report report = {0};
     size_t count = shapes_of_arrays(own, arrays, bindings);
-    bool good = (onnx_bind(own->graph, bindings, count, 1, &report, failure) && onnx_infer(own->graph, &report, failure)) ||
+    bool good = (onnx_bind(own->graph, bindings, count, 1, &report, failure) && onnx_infer(own->graph, &report, failure) &&
+                 extras_join_levels(own->graph, &own->answer.rule, &report, failure)) ||
                 failure_prefix(failure, network->call.path);
     good = good && (!own->labels || answer_rule_has_labels(&own->answer.rule) ||
                     extras_check_labels(network->call.labels, own->labels, own->label_count, own->graph, &report, failure));

@@ -6,15 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Height and width of the pictures that go in. */
-static void find_sides(const struct network *network, const struct morsel_blob_picture *picture, struct answer_network *out) {
-    const struct network_tensor *input = network->inputs;
-    const uint32_t channels = picture && picture->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
-    if (!picture || !network->input_count || (input->rank != 3 && input->rank != 4)) return;
-    const uint64_t *dims = input->dims + (input->rank - 3);
-    if (dims[0] == channels) dims++;
-    out->height = (uint32_t)dims[0];
-    out->width = (uint32_t)dims[1];
+static struct answer_output stated(const struct network_tensor *t) {
+    struct answer_output output = {.name = t->name, .rank = t->rank <= MORSEL_MAX_RANK ? t->rank : 0};
+    for (uint32_t k = 0; k < output.rank; k++) output.dims[k] = (uint32_t)t->dims[k];
+    return output;
 }
 
 bool float_answer_fit(struct float_answer *answer, struct network *network, const struct morsel_blob_picture *picture, size_t labels,
@@ -22,13 +17,11 @@ bool float_answer_fit(struct float_answer *answer, struct network *network, cons
     struct answer_output *outputs = must_calloc(network->output_count, sizeof *outputs);
     struct answer_network asked = {.outputs = outputs, .output_count = network->output_count, .label_count = (uint32_t)labels};
     size_t count;
-    for (uint32_t i = 0; i < network->output_count; i++) {
-        const struct network_tensor *t = &network->outputs[i];
-        outputs[i].name = t->name;
-        outputs[i].rank = t->rank <= MORSEL_MAX_RANK ? t->rank : 0;
-        for (uint32_t k = 0; k < outputs[i].rank; k++) outputs[i].dims[k] = (uint32_t)t->dims[k];
+    for (uint32_t i = 0; i < network->output_count; i++) outputs[i] = stated(&network->outputs[i]);
+    if (network->input_count) {
+        const struct answer_output input = stated(&network->inputs[0]);
+        answer_rule_sides(&asked, &input, picture);
     }
-    find_sides(network, picture, &asked);
     bool good = answer_rule_fit(&answer->rule, &asked, &answer->words, &count, failure);
     free(outputs);
     network->answer = good ? (const struct morsel_blob_answer *)(const void *)answer->words : NULL;

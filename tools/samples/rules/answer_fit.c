@@ -135,6 +135,15 @@ static bool find_classes(struct answer_fit *fit) {
            failure_set(fit->failure, STATUS_INPUT, "\"classes\" is %u, and output %u has scores of %u", stated, r->scores, found);
 }
 
+void answer_rule_sides(struct answer_network *network, const struct answer_output *input, const struct morsel_blob_picture *picture) {
+    const uint32_t *dims = input->dims + (input->rank == 4), channels = picture && picture->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
+    if (input->rank != 3 && input->rank != 4) return;
+    bool first = dims[0] == channels || (!picture && dims[0] == 1), last = dims[2] == channels || (!picture && dims[2] == 1);
+    if (!first && !last && !picture) return;
+    network->height = first ? dims[1] : dims[0];
+    network->width = first ? dims[2] : dims[1];
+}
+
 bool answer_fit_unit(struct answer_fit *fit) {
     const struct answer_network *n = fit->network;
     if (!n->height || !n->width)
@@ -145,40 +154,60 @@ bool answer_fit_unit(struct answer_fit *fit) {
     return true;
 }
 
-/* Cells of the finest map first, row by row; with one map more where that is how many candidates there are. */
-enum { CELL_FINEST = 8, CELL_USUAL = 32, CELL_MOST = 64 };
+/* Cells of the finest map first, row by row, each as often as it has anchors. There are those of 8, 16 and 32 pixels, and those of
+ * one map more or two where that is how many candidates there are. */
+enum { CELL_FINEST = 8, CELL_USUAL = 32, CELL_MOST = 128, CELL_ANCHORS = 16 };
+
+/* A strided convolution with padding has one cell more where part of one is left. */
+static uint32_t cells_along(uint32_t pixels, uint32_t side) {
+    return pixels / side + (pixels % side != 0);
+}
 
 static uint64_t cells_of(const struct answer_network *n, uint32_t largest) {
     uint64_t count = 0;
-    for (uint32_t side = CELL_FINEST; side <= largest; side *= 2) count += (uint64_t)(n->width / side) * (n->height / side);
+    for (uint32_t side = CELL_FINEST; side <= largest; side *= 2)
+        count += (uint64_t)cells_along(n->width, side) * cells_along(n->height, side);
     return count;
+}
+
+/* Of each cell; 0: the candidates are no cells. */
+static uint32_t anchors_of_cells(const struct answer_fit *fit, uint32_t candidates) {
+    const uint32_t anchors_most = fit->rule->levels ? CELL_ANCHORS : 1, largest = fit->rule->levels ? CELL_MOST : CELL_MOST / 2;
+    for (uint32_t side = CELL_USUAL; side <= largest; side *= 2) {
+        const uint64_t cells = cells_of(fit->network, side);
+        if (cells && candidates % cells == 0 && candidates / cells <= anchors_most) return (uint32_t)(candidates / cells);
+    }
+    return 0;
 }
 
 static bool find_cells(struct answer_fit *fit) {
     const struct answer_network *n = fit->network;
     const uint32_t candidates = shape_of(fit, fit->record.output, fit->record.flags).candidates;
-    const uint64_t usual = cells_of(n, CELL_USUAL);
     if (!n->height || !n->width)
         return failure_set(fit->failure, STATUS_INPUT,
-                           "head yolox has boxes in cells of the picture, and what the network takes is none: give a picture rule, too");
-    if (candidates != usual && candidates != cells_of(n, CELL_MOST))
+                           "head %s has boxes in cells of the picture, and what the network takes is none: give a picture rule, too",
+                           fit->rule->head);
+    if (!anchors_of_cells(fit, candidates))
         return failure_set(fit->failure, STATUS_INPUT,
-                           "head yolox wants a candidate for each cell of 8, 16 and 32 pixels: %llu of %u x %u, and output %u has %u",
-                           (unsigned long long)usual, n->width, n->height, fit->record.output, candidates);
+                           "head %s wants a candidate for each cell of 8, 16 and 32 pixels: %llu of %u x %u, and output %u has %u",
+                           fit->rule->head, (unsigned long long)cells_of(n, CELL_USUAL), n->width, n->height, fit->record.output,
+                           candidates);
     fit->record.anchors = candidates;
     return true;
 }
 
-/* Behind the record: of each cell its corner, and its side. */
+/* Behind the record: of each cell its corner, or its centre, and its side. */
 static void put_cells(const struct answer_fit *fit, uint32_t *words) {
     const struct answer_network *n = fit->network;
-    const uint32_t y_first = fit->record.flags & MORSEL_ANSWER_Y_FIRST;
+    const uint32_t y_first = fit->record.flags & MORSEL_ANSWER_Y_FIRST, each = anchors_of_cells(fit, fit->record.anchors);
+    const float offset = fit->rule->centre ? 0.5F : 0;
     uint32_t at = 0;
     for (uint32_t side = CELL_FINEST; at < fit->record.anchors; side *= 2)
-        for (uint32_t y = 0; y < n->height / side; y++)
-            for (uint32_t x = 0; x < n->width / side; x++) {
-                const float cell[4] = {(float)((y_first ? y : x) * side), (float)((y_first ? x : y) * side), (float)side, (float)side};
-                memcpy(words + 4 * (size_t)at++, cell, sizeof cell);
+        for (uint32_t y = 0; y < cells_along(n->height, side); y++)
+            for (uint32_t x = 0; x < cells_along(n->width, side); x++) {
+                const float size = (float)side, left = ((float)x + offset) * size, top = ((float)y + offset) * size;
+                const float cell[4] = {y_first ? top : left, y_first ? left : top, size, size};
+                for (uint32_t k = 0; k < each; k++) memcpy(words + 4 * (size_t)at++, cell, sizeof cell);
             }
 }
 

@@ -17,7 +17,7 @@ static const struct {
 } heads[] = {
     {"yolov5", MORSEL_HEAD_YOLOV5, 0, 0.45f},
     {"yolov7", MORSEL_HEAD_YOLOV5, 0, 0.45f},
-    {"yolox", MORSEL_HEAD_YOLOV5, 0, 0.45f}, /* its cells are anchors, as the fit finds them */
+    {"yolox", MORSEL_HEAD_YOLOV5, 0, 0.45f},
     {"yolov8", MORSEL_HEAD_YOLOV8, 0, 0.45f},
     {"yolov9", MORSEL_HEAD_YOLOV8, 0, 0.45f},
     {"yolov11", MORSEL_HEAD_YOLOV8, 0, 0.45f},
@@ -25,8 +25,24 @@ static const struct {
     {"yolov10", MORSEL_HEAD_YOLOV10, 0, 1},
     {"ssd", MORSEL_HEAD_SSD, MORSEL_ANSWER_BACKGROUND, 0.45f},
     {"retinaface", MORSEL_HEAD_SSD, MORSEL_ANSWER_BACKGROUND, 0.4f},
+    {"scrfd", MORSEL_HEAD_SSD, MORSEL_ANSWER_DISTANCES, 0.4f},
+    {"yunet", MORSEL_HEAD_SSD, 0, 0.3f},
+    {"picodet", MORSEL_HEAD_SSD, MORSEL_ANSWER_DISTANCES, 0.5f},
+    {"nanodet", MORSEL_HEAD_SSD, MORSEL_ANSWER_DISTANCES, 0.6f},
 };
 enum { HEADS = sizeof heads / sizeof *heads };
+
+enum { BINS = 8 }; /* 0 to 7 cells: what PicoDet and NanoDet are trained with */
+
+/* Heads whose boxes are told in cells, as answer_rule.h has it. */
+static const struct {
+    const char *name;
+    bool centre, levels, product;
+    int bins;
+} in_cells[] = {
+    {"yolox", false, false, false, 0},    {"scrfd", false, true, false, 0},      {"yunet", false, true, true, 0},
+    {"picodet", true, true, false, BINS}, {"nanodet", false, true, false, BINS},
+};
 
 static const char *const kinds[MORSEL_ANSWER_COUNT] = {"none", "classes", "detections", "embedding", "segmentation", "points"};
 
@@ -129,12 +145,35 @@ static bool read_head(const cJSON *root, struct answer_rule *out, struct failure
     out->record.head = heads[index].head;
     out->record.flags = heads[index].flags;
     out->record.iou = heads[index].iou;
+    for (size_t i = 0; i < sizeof in_cells / sizeof *in_cells; i++) {
+        if (strcmp(in_cells[i].name, out->head) != 0) continue;
+        out->cells = true;
+        out->centre = in_cells[i].centre;
+        out->levels = in_cells[i].levels;
+        out->product = in_cells[i].product;
+        out->bins = in_cells[i].bins;
+    }
+    return true;
+}
+
+/* Cells become anchors, in pixels of the input. */
+static bool read_cells(const cJSON *root, bool unit, struct answer_rule *out, struct failure *failure) {
+    static const char *const cells[] = {"corner", "centre"};
+    uint32_t centre = out->centre;
+    if (!out->levels && cJSON_GetObjectItemCaseSensitive(root, "cell"))
+        return rule_wrong(failure, "\"cell\" is of heads \"scrfd\", \"yunet\", \"picodet\" and \"nanodet\"");
+    if (!read_choice(root, "cell", cells, 2, &centre, failure)) return false;
+    out->centre = centre != 0;
+    if (out->cells && (unit || cJSON_GetObjectItemCaseSensitive(root, "variances")))
+        return failure_set(failure, STATUS_INPUT,
+                           "head \"%s\" has boxes in cells: it takes neither \"variances\" nor \"coordinates\" of unit size", out->head);
+    if (out->cells) out->record.variance[0] = out->record.variance[1] = 1;
     return true;
 }
 
 static bool read_detections(const char *path, const cJSON *root, struct answer_rule *out, struct failure *failure) {
     static const char *const keys[] = {"kind",       "head",        "threshold",  "iou",   "most",    "output",    "scores", "classes",
-                                       "activation", "coordinates", "background", "order", "anchors", "variances", NULL};
+                                       "activation", "coordinates", "background", "order", "anchors", "variances", "cell",   NULL};
     static const char *const activations[] = {"none", "sigmoid", "softmax"}, *const places[] = {"pixels", "unit"},
                              *const orders[] = {"xy", "yx"};
     struct morsel_blob_answer *r = &out->record;
@@ -144,22 +183,18 @@ static bool read_detections(const char *path, const cJSON *root, struct answer_r
     r->most = 100;
     r->variance[0] = 0.1f;
     r->variance[1] = 0.2f;
-    unit = r->head == MORSEL_HEAD_SSD;
+    unit = r->head == MORSEL_HEAD_SSD && !out->cells;
     bool good = read_fraction(root, "threshold", &r->threshold, failure) && read_fraction(root, "iou", &r->iou, failure) &&
                 read_count(root, "most", &r->most, failure) && read_count(root, "classes", &r->classes, failure) &&
                 read_output(root, "output", &out->output, failure) && read_output(root, "scores", &out->scores, failure) &&
                 read_choice(root, "activation", activations, 3, &activation, failure) &&
                 read_choice(root, "coordinates", places, 2, &unit, failure) && read_choice(root, "order", orders, 2, &y_first, failure) &&
                 read_flag(root, "background", MORSEL_ANSWER_BACKGROUND, &r->flags, failure) && read_variances(root, r->variance, failure) &&
-                read_anchors(path, root, out, failure);
+                read_anchors(path, root, out, failure) && read_cells(root, unit, out, failure);
     if (!good) return false;
-    out->cells = !strcmp(out->head, "yolox");
-    if (out->cells && (unit || cJSON_GetObjectItemCaseSensitive(root, "variances")))
-        return rule_wrong(failure, "head \"yolox\" has boxes in cells: it takes neither \"variances\" nor \"coordinates\" of unit size");
-    if (out->cells) r->variance[0] = r->variance[1] = 1;
     out->unit = unit;
     r->flags |= (activation == 1) * MORSEL_ANSWER_SIGMOID | (activation == 2) * MORSEL_ANSWER_SOFTMAX | y_first * MORSEL_ANSWER_Y_FIRST;
-    if (out->anchors.data && r->head != MORSEL_HEAD_SSD) return rule_wrong(failure, "\"anchors\" are for head \"ssd\"");
+    if (out->anchors.data && (r->head != MORSEL_HEAD_SSD || out->cells)) return rule_wrong(failure, "\"anchors\" are for head \"ssd\"");
     return out->anchors.data || strcmp(out->head, "retinaface") ||
            rule_wrong(failure, "head \"retinaface\" wants \"anchors\": an .npy file, float32 [candidates, 4]");
 }

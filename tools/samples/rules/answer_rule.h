@@ -15,12 +15,16 @@ struct answer_rule {
     char *output, *scores; /* names of outputs, or their numbers; NULL: they are found by their shapes */
     bool unit;             /* coordinates are parts of the input's sides */
     bool cells;            /* boxes are told in cells of 8, 16, 32 pixels (and 64), which become anchors */
-    bool by_threshold;     /* a threshold, or what it is of, is stated */
-    uint32_t numbers;      /* of a point; 0: not stated */
-    uint32_t layout;       /* of maps: 1: channels first, 2: last, 0: not stated */
-    char head[16];         /* as it is called there */
-    struct npy anchors;    /* float32 [candidates, 4]; no data: none */
-    char *anchors_path;    /* their file; NULL: there is none */
+    bool centre;           /* those stand for their centres, not for their corners */
+    bool levels;           /* each size of cells may have outputs of its own: levels_join() makes one of them, by the next two */
+    bool product;
+    int bins;
+    bool by_threshold;  /* a threshold, or what it is of, is stated */
+    uint32_t numbers;   /* of a point; 0: not stated */
+    uint32_t layout;    /* of maps: 1: channels first, 2: last, 0: not stated */
+    char head[16];      /* as it is called there */
+    struct npy anchors; /* float32 [candidates, 4]; no data: none */
+    char *anchors_path; /* their file; NULL: there is none */
 };
 
 /* False: `failure` says what is wrong and where, in one line that names the file. Goes with answer_rule_free() in either case. */
@@ -43,6 +47,9 @@ struct answer_network {
     const struct answer_output *outputs;
     uint32_t output_count, height, width, label_count;
 };
+
+/* Puts the height and the width of pictures that such an input takes. Without a picture rule it is 1 or 3 channels that tell. */
+void answer_rule_sides(struct answer_network *network, const struct answer_output *input, const struct morsel_blob_picture *picture);
 
 /* The rule for a network, as a blob holds it: `words` are for free(). False: `failure` says which output does not fit. */
 bool answer_rule_fit(const struct answer_rule *rule, const struct answer_network *network, uint32_t **words, size_t *count,

@@ -34,6 +34,8 @@ int verb_compare(int argc, char **argv) {
         {"--seed", "N", OPTION_NUMBER, &call.seed, 0, INT32_MAX, "another choice"},
         {"--picture", "RULE.json", OPTION_TEXT, &c->picture, 0, 0,
          "how a picture (image) becomes the input: preprocessing [the rule in MODEL]"},
+        {"--answer", "RULE.json", OPTION_TEXT, &c->answer, 0, 0,
+         "what FLOAT.onnx's outputs mean; of a detector it joins those of each level, as convert and quantize did"},
         {"--limit", "N", OPTION_NUMBER, &limit, 0, INT32_MAX, "show so many layers; 0: all. JSON has all of them"},
         {"--svg", "FILE.svg", OPTION_TEXT, &call.svg, 0, 0, "also draw the SQNR along the network"},
         {"--threads", "N", OPTION_NUMBER, &call.threads, 0, POOL_THREADS_MOST, "for running the networks; 0: as many as processors"},

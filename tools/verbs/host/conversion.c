@@ -68,10 +68,12 @@ static bool infer(struct onnx_graph *graph, struct onnx_report *report, struct f
     return onnx_infer(graph, report, failure);
 }
 
-static bool bind(const struct conversion_call *call, const struct sizes *sizes, uint32_t variant, struct onnx_graph *graph,
+static bool bind(const struct conversion_call *call, const struct conversion *c, uint32_t variant, struct onnx_graph *graph,
                  struct onnx_report *report, struct failure *failure) {
+    const struct sizes *sizes = &c->sizes;
     const struct onnx_binding *bindings = sizes->bindings + variant * sizes->binding_count;
-    return (onnx_bind(graph, bindings, sizes->binding_count, call->batch, report, failure) && infer(graph, report, failure)) ||
+    return (onnx_bind(graph, bindings, sizes->binding_count, call->batch, report, failure) && infer(graph, report, failure) &&
+            extras_join_levels(graph, &c->answer, report, failure)) ||
            failure_prefix(failure, call->input);
 }
 
@@ -88,7 +90,7 @@ struct onnx_graph *conversion_open(const struct conversion_call *call, struct on
 struct onnx_graph *conversion_load(const struct conversion_call *call, const struct conversion *c, uint32_t variant,
                                    struct onnx_report *report, struct failure *failure) {
     struct onnx_graph *graph = conversion_open(call, report, failure);
-    if (graph && bind(call, &c->sizes, variant, graph, report, failure)) return graph;
+    if (graph && bind(call, c, variant, graph, report, failure)) return graph;
     onnx_free(graph);
     return NULL;
 }
@@ -107,7 +109,7 @@ static bool batch_is_one(const struct onnx_graph *graph, struct failure *failure
 }
 
 static bool bind_first(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
-    if (!bind(call, &c->sizes, 0, c->graph, &c->report, failure)) return false;
+    if (!bind(call, c, 0, c->graph, &c->report, failure)) return false;
     if (call->batch == 1 && !c->sizes.binding_count) extras_check_batch(c->graph, &c->report);
     return !call->one_said || batch_is_one(c->graph, failure);
 }

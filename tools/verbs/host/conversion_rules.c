@@ -138,14 +138,12 @@ uint32_t *rules_answer(const struct conversion_call *call, const struct conversi
     const struct onnx_graph *graph = c->graph;
     struct answer_output *outputs = must_calloc(graph->output_count, sizeof *outputs), input;
     struct answer_network network = {.outputs = outputs, .output_count = (uint32_t)graph->output_count};
-    uint32_t sides[2] = {0, 0}, *words = NULL;
+    uint32_t *words = NULL;
     for (size_t i = 0; i < graph->output_count; i++) outputs[i] = stated(graph->outputs[i]->name, &graph->outputs[i]->shape);
     if (graph->input_count) {
         input = stated("", &graph->inputs[0]->shape);
-        if (c->extras.picture) sides_in(input.rank, input.dims, &c->rule, sides);
+        answer_rule_sides(&network, &input, c->extras.picture);
     }
-    network.height = sides[0];
-    network.width = sides[1];
     network.label_count = (uint32_t)c->label_count;
     bool good = answer_rule_fit(&c->answer, &network, &words, count, failure);
     if (!good) failure_prefix(failure, call->answer);
@@ -166,16 +164,21 @@ bool rules_fit(const struct conversion_call *call, struct conversion *c, struct 
     return words != NULL;
 }
 
+static struct answer_output held(const struct net_io *io) {
+    struct answer_output output = {.name = io->name, .rank = io->onnx_rank};
+    memcpy(output.dims, io->onnx_dims, sizeof output.dims);
+    return output;
+}
+
 /* The answer rule for a net. */
 static bool put_answer(const struct conversion *c, const struct net *net, uint32_t **words, size_t *count, struct failure *failure) {
     struct answer_output *outputs = must_calloc(net->output_count, sizeof *outputs);
-    uint32_t sides[2] = {0, 0};
-    for (uint32_t i = 0; i < net->output_count; i++) {
-        outputs[i] = (struct answer_output){.name = net->outputs[i].name, .rank = net->outputs[i].onnx_rank};
-        memcpy(outputs[i].dims, net->outputs[i].onnx_dims, sizeof outputs[i].dims);
+    struct answer_network network = {outputs, net->output_count, 0, 0, (uint32_t)c->label_count};
+    for (uint32_t i = 0; i < net->output_count; i++) outputs[i] = held(&net->outputs[i]);
+    if (net->input_count) {
+        const struct answer_output input = held(&net->inputs[0]);
+        answer_rule_sides(&network, &input, c->extras.picture);
     }
-    if (c->extras.picture) sides_of(net, &c->rule, sides);
-    const struct answer_network network = {outputs, net->output_count, sides[0], sides[1], (uint32_t)c->label_count};
     bool good = answer_rule_fit(&c->answer, &network, words, count, failure);
     free(outputs);
     return good;

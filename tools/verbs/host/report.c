@@ -194,6 +194,8 @@ int verb_report(int argc, char **argv) {
         {"--variant", "N", OPTION_NUMBER, &call.network.variant, 0, MORSEL_FORMAT_MAX_VARIANTS - 1,
          "of a blob with several sizes: which one, as inspect counts them"},
         {"--cpu", "NAME", OPTION_CPU, &call.network.cpu, 0, 0, "cap the kernels: c neon dotprod i8mm avx2 avxvnni avx512vnni"},
+        {"--answer", "RULE.json", OPTION_TEXT, &c->answer, 0, 0,
+         "of FLOAT.onnx: what its outputs mean; of a detector it joins those of each level, as convert and quantize did"},
         {"--shape", "NAME=1,3,224,224", OPTION_TEXTS, &c->shapes, 0, 0, "of FLOAT.onnx: the shape of an input, whatever the file says"},
         {"--dim", "NAME=N", OPTION_TEXTS, &c->dims, 0, 0, "of FLOAT.onnx: a number for a free dimension"},
         {"--output-node", "NAME", OPTION_TEXTS, &c->output_nodes, 0, 0, "end FLOAT.onnx at this value or node; several: several outputs"},
