@@ -185,6 +185,14 @@ box='^    class 0 +0\.99[0-9]+ +x +32\.0 \.\. +48\.0  y +80\.0 \.\. +96\.0$'
 # shellcheck disable=SC2086
 check "levels in float" 0 "$box" run $levels "$work/cell.ppm" $of_levels
 verify "one box" says "^cell.ppm +1 found"
+# shellcheck disable=SC2086
+check "outputs are those that were joined" 0 "output 'scores' of 1 run$" run $levels "$work/cell.ppm" $of_levels --output 1="$work/scores.npy" --output boxes="$work/b.npy"
+verify "each is there" sh -c "head -c 128 '$work/scores.npy' | grep -q '(1, 84, 1)' && head -c 128 '$work/b.npy' | grep -q '(1, 84, 4)'"
+# shellcheck disable=SC2086
+check "others are none" 2 "score_8=.*which one.*0: 'boxes'.*1: 'scores'" run $levels "$work/cell.ppm" $of_levels --output score_8="$work/x.npy"
+printf '{"kind": "detections", "head": "picodet"}' >"$work/picodet.json"
+check "levels of another head" 1 "head picodet wants a candidate for each cell.*levels of an ONNX file are joined where each has the same outputs" \
+    run $levels "$work/cell.ppm" --picture "$work/cells.json" --answer "$work/picodet.json"
 mkdir -p "$work/cells" && cp "$work/cell.ppm" "$work/cells"
 # shellcheck disable=SC2086
 check "levels are quantized" 0 "levels.morsel" quantize $levels --data "$work/cells" $of_levels -o "$work/levels.morsel" -o "$work/levels.onnx"

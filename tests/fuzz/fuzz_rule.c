@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct answer_rule answer;
     bool read = answer_rule_read(as_file(bytes, size), &answer, &failure);
     for (uint32_t k = 0; read && k < 6; k++) {
-        const struct answer_network network = {outputs + k, 6 - k, 8 * (5 - k), 8, k};
+        const struct answer_network network = {outputs + k, 6 - k, 8 * (5 - k), 8, k, k % 3};
         uint32_t *words = NULL;
         size_t count;
         *failure.text = 0;

@@ -5,7 +5,7 @@
 #include "tools/optimize/pass.h"
 #include <string.h>
 
-enum { PARTS_MOST = 8, ANCHORS_MOST = 16, BOX = 4, JOINED_LEAST = 3 };
+enum { PARTS_MOST = 8, ANCHORS_MOST = 16, BOX = 4, LEVELS_LEAST = 3 };
 
 static const char boxes_name[] = "boxes";
 
@@ -34,6 +34,7 @@ static bool find_sides(struct pyramid *p) {
     const struct onnx_shape *shape = p->graph->input_count ? &p->graph->inputs[0]->shape : NULL;
     if (!shape || shape->rank != 4 || onnx_elements(shape) < 1) return false;
     const int64_t *sides = shape->dims[1] == 1 || shape->dims[1] == 3 ? shape->dims + 2 : shape->dims + 1;
+    p->images = shape->dims[0];
     p->height = sides[0];
     p->width = sides[1];
     return true;
@@ -62,32 +63,26 @@ static int64_t candidates_of(const struct onnx_value *value) {
     return value->shape.dims[value->shape.rank - 2];
 }
 
-/* As many as the finest level's rows say. */
-static int64_t anchors_of_rows(const struct pyramid *p) {
-    int64_t least = 0;
-    for (size_t i = 0; i < p->graph->output_count; i++) {
-        const struct onnx_value *value = p->graph->outputs[i];
-        if (!may_be_part(value) || is_map(value) || candidates_of(value) % cells(p, 0)) continue;
-        int64_t anchors = candidates_of(value) / cells(p, 0);
-        if (!least || anchors < least) least = anchors;
-    }
-    return least;
-}
-
 static int box_numbers(const struct pyramid *p) {
     return BOX * (p->head->bins ? p->head->bins : 1);
 }
 
-/* The least channels of the finest level's maps, if those are scores of one class: then boxes have their multiple. Else 1. */
-static int64_t anchors_of_maps(const struct pyramid *p) {
-    const struct onnx_graph *g = p->graph;
+/* Of a cell. Rows say it by their count. Where scores of one class are the least of the finest maps, boxes have their multiple. */
+static bool may_have_anchors(const struct pyramid *p, int64_t anchors) {
     int64_t least = 0;
-    for (size_t i = 0; i < g->output_count; i++)
-        if (may_be_part(g->outputs[i]) && is_map_of(p, g->outputs[i], 0) && (!least || g->outputs[i]->shape.dims[1] < least))
-            least = g->outputs[i]->shape.dims[1];
-    for (size_t i = 0; least && i < g->output_count; i++)
-        if (is_map_of(p, g->outputs[i], 0) && g->outputs[i]->shape.dims[1] == least * box_numbers(p)) return least;
-    return least ? 1 : 0;
+    bool rows = false, boxes = false, multiple = false;
+    for (size_t i = 0; i < p->graph->output_count; i++) {
+        const struct onnx_value *value = p->graph->outputs[i];
+        if (!may_be_part(value)) continue;
+        rows = rows || (!is_map(value) && candidates_of(value) == anchors * cells(p, 0));
+        if (!is_map_of(p, value, 0)) continue;
+        const int64_t channels = value->shape.dims[1];
+        least = least && least < channels ? least : channels;
+        boxes = boxes || channels == box_numbers(p);
+        multiple = multiple || channels == anchors * box_numbers(p);
+    }
+    if (rows || !least) return rows;
+    return anchors == 1 ? boxes : anchors == least && multiple && (!boxes || least == box_numbers(p));
 }
 
 /* The numbers of a candidate, where the output is of that level; else 0. */
@@ -103,52 +98,63 @@ static int64_t images_of(const struct onnx_value *value) {
 
 static bool add_part(struct pyramid *p, int level, struct onnx_value *value, int64_t numbers) {
     struct level *l = &p->levels[level];
-    if (l->count == PARTS_MOST || (p->images && p->images != images_of(value))) return false;
-    p->images = images_of(value);
+    if (l->count == PARTS_MOST || p->images != images_of(value)) return false;
     l->parts[l->count++] = (struct part){value, numbers};
     return true;
 }
 
-/* Whether each level has the same parts, from the finest on. */
-static bool levels_are_alike(struct pyramid *p) {
-    while (p->level_count < LEVELS_MOST && p->levels[p->level_count].count) p->level_count++;
-    for (int k = 1; k < LEVELS_MOST; k++) {
-        if (k >= p->level_count && p->levels[k].count) return false;
-        for (int i = 0; k < p->level_count && i < PARTS_MOST; i++)
-            if (p->levels[k].parts[i].numbers != p->levels[0].parts[i].numbers) return false;
-    }
-    return p->level_count > 1;
+/* The level that an output is of; of several with as many cells the finest that has not yet what the finest of all has. LEVELS_MOST: it is
+ * of none. Exporters go from level to level, or from part to part and within it from level to level: both come out right. */
+static int level_of(const struct pyramid *p, const struct onnx_value *value) {
+    int first = 0, level;
+    while (first < LEVELS_MOST && !numbers_at(p, value, first)) first++;
+    for (level = first; level < LEVELS_MOST && numbers_at(p, value, level); level++)
+        if (!level || p->levels[level].count < p->levels[0].count) return level;
+    return first;
 }
 
-static bool find_levels(struct pyramid *p) {
-    int64_t of_rows = anchors_of_rows(p);
-    p->anchors = of_rows ? of_rows : anchors_of_maps(p);
-    if (!p->anchors || p->anchors > ANCHORS_MOST) return false;
+static bool same_parts(const struct level *a, const struct level *b) {
+    for (int i = 0; i < PARTS_MOST; i++)
+        if (a->parts[i].numbers != b->parts[i].numbers) return false;
+    return true;
+}
+
+/* From the finest level on those that have the same parts. What looks like a coarser one is another output. */
+static bool find_levels(struct pyramid *p, int64_t anchors) {
+    memset(p->levels, 0, sizeof p->levels);
+    p->level_count = 0;
+    p->anchors = anchors;
     for (size_t i = 0; i < p->graph->output_count; i++) {
         struct onnx_value *value = p->graph->outputs[i];
-        int64_t numbers = 0;
-        int level = 0;
-        if (!may_be_part(value)) continue;
-        while (level < LEVELS_MOST && !(numbers = numbers_at(p, value, level))) level++;
-        if (level < LEVELS_MOST && !add_part(p, level, value, numbers)) return false;
+        const int level = may_be_part(value) ? level_of(p, value) : LEVELS_MOST;
+        if (level < LEVELS_MOST && !add_part(p, level, value, numbers_at(p, value, level))) return false;
     }
-    return levels_are_alike(p);
+    while (p->level_count < LEVELS_MOST && p->levels[p->level_count].count && same_parts(&p->levels[0], &p->levels[p->level_count]))
+        p->level_count++;
+    return p->level_count >= LEVELS_LEAST;
+}
+
+/* Coarser levels of several anchors may have as many rows as the finest one of fewer: the most comes first. */
+static bool find_apart(struct pyramid *p) {
+    for (int64_t anchors = ANCHORS_MOST; anchors > 0; anchors--)
+        if (may_have_anchors(p, anchors) && find_levels(p, anchors)) return true;
+    return false;
 }
 
 /* Outputs that have all levels are one level; not those that were made here. */
 static bool find_joined(struct pyramid *p) {
     int64_t count = 0, counts[LEVELS_MOST];
-    for (size_t i = 0; i < p->graph->output_count; i++) {
-        const struct onnx_value *value = p->graph->outputs[i];
-        if (!strcmp(value->name, boxes_name) && value->shape.rank == 3 && value->shape.dims[2] == BOX) return false;
-    }
+    memset(p->levels, 0, sizeof p->levels);
     for (int k = 0; k < LEVELS_MOST; k++) counts[k] = count += cells(p, k);
-    for (size_t i = 0; p->head->bins && i < p->graph->output_count; i++) {
+    for (size_t i = 0; (p->head->bins || p->head->product) && i < p->graph->output_count; i++) {
         struct onnx_value *value = p->graph->outputs[i];
         if (!may_be_part(value) || is_map(value)) continue;
+        const int64_t numbers = value->shape.dims[value->shape.rank - 1];
+        if (!strncmp(value->name, boxes_name, strlen(boxes_name)) && value->shape.rank == 3 && numbers == BOX && p->head->bins)
+            return false;
         bool all = false;
-        for (int k = JOINED_LEAST - 1; k < LEVELS_MOST; k++) all = all || candidates_of(value) == counts[k];
-        if (all && !add_part(p, 0, value, value->shape.dims[value->shape.rank - 1])) return false;
+        for (int k = LEVELS_LEAST - 1; k < LEVELS_MOST; k++) all = all || candidates_of(value) == counts[k];
+        if (all && !add_part(p, 0, value, numbers)) return false;
     }
     p->anchors = p->level_count = 1;
     return p->levels[0].count > 0;
@@ -200,10 +206,12 @@ static struct onnx_value *joined(struct pyramid *p, int part) {
 static struct onnx_value *means(struct pyramid *p, struct onnx_value *x) {
     const int64_t candidates = x->shape.dims[1], bins = p->head->bins;
     const struct onnx_shape column = {2, {bins, 1}};
-    double places[64];
+    double places[LEVELS_BINS_MOST];
     for (int i = 0; i < p->head->bins; i++) places[i] = i;
     x = put(p, "Softmax", reshape(p, x, BOX * candidates, bins), NULL, BOX * candidates, bins);
     edit_attribute_int(p->graph, x->producer, "axis", 2);
+    edit_attribute_int(p->graph, x->producer, ONNX_EXACT_MARK,
+                       2); /* and so are the nodes behind it: bins are few, and steps of bytes coarse */
     struct onnx_value *factors = graph_floats(p->graph, x->producer, "places", &column, places);
     return reshape(p, put(p, "MatMul", x, factors, BOX * candidates, 1), candidates, BOX);
 }
@@ -211,6 +219,13 @@ static struct onnx_value *means(struct pyramid *p, struct onnx_value *x) {
 static struct onnx_value *sliced(struct pyramid *p, struct onnx_value *x, int64_t begin, int64_t end) {
     const int64_t axis = 2;
     const struct onnx_shape shape = {3, {p->images, x->shape.dims[1], end - begin}};
+    if (p->graph->opset < 10) {
+        struct onnx_value *y = graph_put(p->graph, x->producer, "Slice", &x, 1, &shape);
+        edit_attribute_ints(p->graph, y->producer, "starts", &begin, 1);
+        edit_attribute_ints(p->graph, y->producer, "ends", &end, 1);
+        edit_attribute_ints(p->graph, y->producer, "axes", &axis, 1);
+        return y;
+    }
     struct onnx_value *inputs[4] = {x, graph_int64s(p->graph, x->producer, "begin", &begin, 1),
                                     graph_int64s(p->graph, x->producer, "end", &end, 1),
                                     graph_int64s(p->graph, x->producer, "axis", &axis, 1)};
@@ -247,9 +262,16 @@ static bool split(struct pyramid *p, struct ends *ends) {
     return true;
 }
 
+/* In front of the boxes there are two, of as many numbers or one of 1. */
+static bool has_product(const struct pyramid *p, int box) {
+    const struct part *parts = p->levels[0].parts;
+    return box == 2 && (parts[0].numbers == parts[1].numbers || parts[0].numbers == 1 || parts[1].numbers == 1);
+}
+
 static bool make_ends(struct pyramid *p, struct ends *ends) {
     const int box = box_part(p), count = p->levels[0].count;
-    if (box < 0 || count < (p->head->product ? 3 : 2)) return split(p, ends);
+    if (box < 0 || count < 2) return split(p, ends);
+    if (p->head->product && !has_product(p, box)) return false;
     struct onnx_value *boxes = joined(p, box);
     add_end(ends, boxes_name, p->head->bins ? means(p, boxes) : boxes);
     for (int part = 0; part < count; part++)
@@ -283,16 +305,17 @@ static void set_outputs(struct pyramid *p, const struct ends *ends) {
     edit_clean(g);
 }
 
+static bool has_other_floats(const struct onnx_graph *g) {
+    bool any = false;
+    for (size_t i = 0; i < g->output_count; i++) any = any || g->outputs[i]->type == ONNX_FLOAT16 || g->outputs[i]->type == ONNX_DOUBLE;
+    return any;
+}
+
 bool levels_join(struct onnx_graph *g, const struct levels_head *head) {
     struct pyramid p = {.graph = g, .head = head};
     struct ends ends = {.count = 0};
-    if (!find_sides(&p)) return false;
-    if (!find_levels(&p)) {
-        struct pyramid none = {.graph = g, .head = head, .height = p.height, .width = p.width};
-        p = none;
-        if (!find_joined(&p)) return false;
-    }
-    if (!make_ends(&p, &ends)) return false;
+    if (has_other_floats(g)) pass_floats(g);
+    if (!find_sides(&p) || !(find_apart(&p) || find_joined(&p)) || !make_ends(&p, &ends)) return false;
     set_outputs(&p, &ends);
     return true;
 }

@@ -243,13 +243,13 @@ static bool write_arrays(struct job *job, struct failure *failure) {
 
 static bool open_network(struct job *job, struct failure *failure) {
     bool pictures = job->picture_count;
-    if (!network_read(&job->network, &job->call, failure) || !run_bind(job, failure)) return false;
-    if (job->texts.count)
-        return network_start(&job->network, NULL, failure) && plan_texts(job, failure) && choose_length(job, failure) &&
-               (job->run = network_run_open(&job->network, failure)) != NULL;
-    if (pictures ? !network_takes_pictures(&job->network, failure) : !read_arrays(job, failure)) return false;
-    return network_start(&job->network, pictures ? NULL : job->arrays, failure) &&
-           (pictures ? plan_pictures(job, failure) : fit_arrays(job, failure)) &&
+    if (!network_read(&job->network, &job->call, failure) || !run_bind_inputs(job, failure)) return false;
+    if (!job->texts.count && (pictures ? !network_takes_pictures(&job->network, failure) : !read_arrays(job, failure))) return false;
+    if (!network_start(&job->network, pictures || job->texts.count ? NULL : job->arrays, failure) || !run_bind_outputs(job, failure))
+        return false;
+    return (job->texts.count ? plan_texts(job, failure) && choose_length(job, failure)
+            : pictures       ? plan_pictures(job, failure)
+                             : fit_arrays(job, failure)) &&
            (job->run = network_run_open(&job->network, failure)) != NULL;
 }
 

@@ -43,7 +43,9 @@ struct job {
 /* Whether options go together, before anything is read. */
 bool run_check_call(const struct job *job, struct failure *failure);
 
-/* The network is read: files find their inputs and outputs, and no output goes where something is read from, or another output goes. */
-bool run_bind(struct job *job, struct failure *failure);
+/* The network is read: files find their inputs. */
+bool run_bind_inputs(struct job *job, struct failure *failure);
+/* It is started, which may have joined outputs: files find those, and none goes where something is read from, or another output goes. */
+bool run_bind_outputs(struct job *job, struct failure *failure);
 
 #endif

@@ -43,13 +43,15 @@ static bool bind(const struct network_tensor *list, uint32_t count, const struct
     return true;
 }
 
-static bool bind_all(struct job *job, struct failure *failure) {
+static bool few(uint32_t count, const char *what, struct failure *failure) {
+    return (count && count <= IO_MOST) ||
+           failure_set(failure, STATUS_INPUT, "the network has %u %s; this verb takes 1 to %d", count, what, IO_MOST);
+}
+
+bool run_bind_inputs(struct job *job, struct failure *failure) {
     const struct network *n = &job->network;
-    if (n->input_count > IO_MOST || n->output_count > IO_MOST || !n->input_count || !n->output_count)
-        return failure_set(failure, STATUS_INPUT, "the network has %u inputs and %u outputs; this verb takes 1 to %d of each",
-                           n->input_count, n->output_count, IO_MOST);
-    return bind(n->inputs, n->input_count, &job->input_texts, "--input", job->input_paths, failure) &&
-           bind(n->outputs, n->output_count, &job->output_texts, "--output", job->output_paths, failure);
+    return few(n->input_count, "inputs", failure) &&
+           bind(n->inputs, n->input_count, &job->input_texts, "--input", job->input_paths, failure);
 }
 
 static bool mask_differs(const struct job *job, struct failure *failure) {
@@ -93,8 +95,10 @@ static bool files_differ(struct job *job, struct failure *failure) {
     return drawings_differ(job, failure) && mask_differs(job, failure);
 }
 
-bool run_bind(struct job *job, struct failure *failure) {
-    return bind_all(job, failure) && files_differ(job, failure);
+bool run_bind_outputs(struct job *job, struct failure *failure) {
+    const struct network *n = &job->network;
+    return few(n->output_count, "outputs", failure) &&
+           bind(n->outputs, n->output_count, &job->output_texts, "--output", job->output_paths, failure) && files_differ(job, failure);
 }
 
 bool run_check_call(const struct job *job, struct failure *failure) {

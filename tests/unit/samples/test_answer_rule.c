@@ -41,7 +41,7 @@ static void put(const char *text) {
 static struct morsel_blob_answer fit(const char *text, const struct answer_output *outputs, uint32_t count, uint32_t labels) {
     struct morsel_blob_answer record = {0};
     struct answer_rule rule;
-    const struct answer_network network = {outputs, count, 240, 320, labels};
+    const struct answer_network network = {outputs, count, 240, 320, labels, 0};
     uint32_t *words = NULL;
     size_t size = 0;
     put(text);
@@ -132,7 +132,7 @@ static void anchors_stand_behind_the_rule(void **state) {
     struct answer_rule rule;
     uint32_t *words = NULL;
     size_t size = 0;
-    const struct answer_network network = {small, 2, 10, 20, 0};
+    const struct answer_network network = {small, 2, 10, 20, 0, 0};
     assert_true(npy_write(anchors_path, NPY_FLOAT32, (uint64_t[]){2, 4}, 2, values, &failure));
     snprintf(text, sizeof text, "{\"kind\": \"detections\", \"head\": \"retinaface\", \"anchors\": \"%s\"}",
              strrchr(anchors_path, '/') + 1);
@@ -155,7 +155,7 @@ static void cells_of_a_yolox_become_anchors(void **state) {
     struct answer_rule rule;
     uint32_t *words = NULL;
     size_t size = 0;
-    const struct answer_network network = {usual, 1, 240, 320, 0}, none = {usual, 1, 0, 0, 0};
+    const struct answer_network network = {usual, 1, 240, 320, 0, 0}, none = {usual, 1, 0, 0, 0, 0};
     put(text);
     assert_true(answer_rule_read(path, &rule, &failure) && answer_rule_fit(&rule, &network, &words, &size, &failure));
     const struct morsel_blob_answer *record = (const void *)words;
@@ -187,7 +187,7 @@ static void cells_of_levels_have_anchors(void **state) {
     struct answer_rule rule;
     uint32_t *words = NULL;
     size_t size = 0;
-    const struct answer_network network = {two, 3, 240, 320, 0};
+    const struct answer_network network = {two, 3, 240, 320, 0, 0};
     put("{\"kind\": \"detections\", \"head\": \"scrfd\", \"cell\": \"centre\"}");
     assert_true(answer_rule_read(path, &rule, &failure) && answer_rule_fit(&rule, &network, &words, &size, &failure));
     const struct morsel_blob_answer *record = (const void *)words;
@@ -199,11 +199,40 @@ static void cells_of_levels_have_anchors(void **state) {
     assert_memory_equal(anchors + 4 * 3159, ((float[]){9.5f * 32, 7.5f * 32, 32, 32}), 16);
     free(words);
     answer_rule_free(&rule);
+    static const struct {
+        const char *head;
+        float iou, first[2]; /* the first cell's place */
+        uint32_t flags;
+    } usual[] = {{"scrfd", 0.4f, {0, 0}, MORSEL_ANSWER_DISTANCES},
+                 {"yunet", 0.3f, {0, 0}, 0},
+                 {"picodet", 0.5f, {4, 4}, MORSEL_ANSWER_DISTANCES},
+                 {"nanodet", 0.6f, {0, 0}, MORSEL_ANSWER_DISTANCES}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "{\"kind\": \"detections\", \"head\": \"%s\"}", usual[i].head);
+        put(text);
+        assert_true(answer_rule_read(path, &rule, &failure) && answer_rule_fit(&rule, &network, &words, &size, &failure));
+        record = (const void *)words;
+        assert_true(record->iou == usual[i].iou && record->flags == usual[i].flags && record->variance[0] == 1 && record->variance[1] == 1);
+        assert_memory_equal(record + 1, usual[i].first, sizeof usual[i].first);
+        free(words);
+        answer_rule_free(&rule);
+    }
+    const struct answer_network pictures = {two, 3, 240, 320, 0, 2};
+    assert_true(answer_rule_read(path, &rule, &failure) && !answer_rule_fit(&rule, &pictures, &words, &size, &failure));
+    assert_non_null(strstr(failure.text, "output 0 has boxes of 1 pictures, and the network takes 2 at once"));
+    answer_rule_free(&rule);
     assert_int_equal(fit("{\"kind\": \"detections\", \"head\": \"picodet\"}", five, 2, 7).anchors, 1606);
     assert_int_equal(fit("{\"kind\": \"detections\", \"head\": \"nanodet\"}", five, 2, 7).flags, MORSEL_ANSWER_DISTANCES);
     assert_int_equal(fit("{\"kind\": \"detections\", \"head\": \"yunet\"}", two, 3, 0).flags, 0);
     fit("{\"kind\": \"detections\", \"head\": \"yolox\"}", (struct answer_output[]){{"o", 3, {1, 3160, 6}}}, 1, 0);
     assert_non_null(strstr(failure.text, "1580 of 320 x 240, and output 0 has 3160"));
+    fit("{\"kind\": \"detections\", \"head\": \"scrfd\"}", one, 1, 0);
+    assert_non_null(strstr(failure.text, "head scrfd wants boxes and scores of each level in outputs of their own"));
+    fit("{\"kind\": \"detections\", \"head\": \"scrfd\", \"bins\": 8}", two, 3, 0);
+    assert_non_null(strstr(failure.text, "\"bins\" are of heads"));
+    fit("{\"kind\": \"detections\", \"head\": \"picodet\", \"bins\": 65}", two, 3, 0);
+    assert_non_null(strstr(failure.text, "\"bins\" is no whole number from 2 to 64"));
     fit("{\"kind\": \"detections\", \"head\": \"scrfd\"}", pair, 2, 0);
     assert_non_null(strstr(failure.text, "head scrfd wants a candidate for each cell of 8, 16 and 32 pixels: 1580 of 320 x 240"));
     fit("{\"kind\": \"detections\", \"head\": \"ssd\", \"cell\": \"centre\"}", pair, 2, 0);

@@ -91,6 +91,9 @@ static bool find_outputs(struct answer_fit *fit) {
     if (rule->scores && !may_be_two)
         return failure_set(fit->failure, STATUS_INPUT, "\"scores\": head %s has boxes and scores in one output", rule->head);
     if (!rule->output && !rule->scores && may_be_two && fit->network->output_count > 1 && find_pair(fit)) return true;
+    if (rule->levels && !rule->scores)
+        return misfits(fit, 0,
+                       "boxes and scores of each level in outputs of their own, or of all: [images, candidates, 4] and [.., classes]");
     if (rule->output && !answer_fit_output(fit, rule->output, &fit->record.output)) return false;
     fit->record.scores = fit->record.output;
     return !rule->scores || answer_fit_output(fit, rule->scores, &fit->record.scores);
@@ -142,6 +145,7 @@ void answer_rule_sides(struct answer_network *network, const struct answer_outpu
     if (!first && !last && !picture) return;
     network->height = first ? dims[1] : dims[0];
     network->width = first ? dims[2] : dims[1];
+    network->images = input->rank == 4 ? input->dims[0] : 1;
 }
 
 bool answer_fit_unit(struct answer_fit *fit) {
@@ -182,16 +186,20 @@ static uint32_t anchors_of_cells(const struct answer_fit *fit, uint32_t candidat
 
 static bool find_cells(struct answer_fit *fit) {
     const struct answer_network *n = fit->network;
-    const uint32_t candidates = shape_of(fit, fit->record.output, fit->record.flags).candidates;
+    const struct morsel_answer_shape shape = shape_of(fit, fit->record.output, fit->record.flags);
+    const uint32_t candidates = shape.candidates;
+    if (n->images && shape.images != n->images)
+        return failure_set(fit->failure, STATUS_INPUT, "output %u has boxes of %u pictures, and the network takes %u at once",
+                           fit->record.output, shape.images, n->images);
     if (!n->height || !n->width)
         return failure_set(fit->failure, STATUS_INPUT,
                            "head %s has boxes in cells of the picture, and what the network takes is none: give a picture rule, too",
                            fit->rule->head);
     if (!anchors_of_cells(fit, candidates))
         return failure_set(fit->failure, STATUS_INPUT,
-                           "head %s wants a candidate for each cell of 8, 16 and 32 pixels: %llu of %u x %u, and output %u has %u",
+                           "head %s wants a candidate for each cell of 8, 16 and 32 pixels: %llu of %u x %u, and output %u has %u%s",
                            fit->rule->head, (unsigned long long)cells_of(n, CELL_USUAL), n->width, n->height, fit->record.output,
-                           candidates);
+                           candidates, fit->rule->levels ? "; levels of an ONNX file are joined where each has the same outputs" : "");
     fit->record.anchors = candidates;
     return true;
 }

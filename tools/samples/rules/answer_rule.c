@@ -32,7 +32,7 @@ static const struct {
 };
 enum { HEADS = sizeof heads / sizeof *heads };
 
-enum { BINS = 8 }; /* 0 to 7 cells: what PicoDet and NanoDet are trained with */
+enum { BINS = 8 /* 0 to 7 cells: what PicoDet and NanoDet are trained with */, BINS_MOST = 64 };
 
 /* Heads whose boxes are told in cells, as answer_rule.h has it. */
 static const struct {
@@ -156,13 +156,23 @@ static bool read_head(const cJSON *root, struct answer_rule *out, struct failure
     return true;
 }
 
+static bool read_bins(const cJSON *root, struct answer_rule *out, struct failure *failure) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "bins");
+    uint32_t bins = 0;
+    if (!item) return true;
+    if (!out->bins) return rule_wrong(failure, "\"bins\" are of heads \"picodet\" and \"nanodet\"");
+    if (!rule_whole(item, 2, BINS_MOST, &bins)) return rule_wrong(failure, "\"bins\" is no whole number from 2 to 64");
+    out->bins = (int)bins;
+    return true;
+}
+
 /* Cells become anchors, in pixels of the input. */
 static bool read_cells(const cJSON *root, bool unit, struct answer_rule *out, struct failure *failure) {
     static const char *const cells[] = {"corner", "centre"};
     uint32_t centre = out->centre;
     if (!out->levels && cJSON_GetObjectItemCaseSensitive(root, "cell"))
         return rule_wrong(failure, "\"cell\" is of heads \"scrfd\", \"yunet\", \"picodet\" and \"nanodet\"");
-    if (!read_choice(root, "cell", cells, 2, &centre, failure)) return false;
+    if (!read_choice(root, "cell", cells, 2, &centre, failure) || !read_bins(root, out, failure)) return false;
     out->centre = centre != 0;
     if (out->cells && (unit || cJSON_GetObjectItemCaseSensitive(root, "variances")))
         return failure_set(failure, STATUS_INPUT,
@@ -172,8 +182,9 @@ static bool read_cells(const cJSON *root, bool unit, struct answer_rule *out, st
 }
 
 static bool read_detections(const char *path, const cJSON *root, struct answer_rule *out, struct failure *failure) {
-    static const char *const keys[] = {"kind",       "head",        "threshold",  "iou",   "most",    "output",    "scores", "classes",
-                                       "activation", "coordinates", "background", "order", "anchors", "variances", "cell",   NULL};
+    static const char *const keys[] = {"kind",    "head",      "threshold",  "iou",         "most",       "output",
+                                       "scores",  "classes",   "activation", "coordinates", "background", "order",
+                                       "anchors", "variances", "cell",       "bins",        NULL};
     static const char *const activations[] = {"none", "sigmoid", "softmax"}, *const places[] = {"pixels", "unit"},
                              *const orders[] = {"xy", "yx"};
     struct morsel_blob_answer *r = &out->record;

@@ -42,13 +42,13 @@ struct answer_output {
     uint32_t rank, dims[MORSEL_MAX_RANK];
 };
 
-/* A network as the rule asks for it. Height and width are those of the pictures that go in; 0: it takes none. */
+/* A network as the rule asks for it. Height and width are those of the pictures that go in, so many at once; 0: it takes none. */
 struct answer_network {
     const struct answer_output *outputs;
-    uint32_t output_count, height, width, label_count;
+    uint32_t output_count, height, width, label_count, images;
 };
 
-/* Puts the height and the width of pictures that such an input takes. Without a picture rule it is 1 or 3 channels that tell. */
+/* Puts the height, the width and the count of pictures that such an input takes. Without a picture rule it is 1 or 3 channels that tell. */
 void answer_rule_sides(struct answer_network *network, const struct answer_output *input, const struct morsel_blob_picture *picture);
 
 /* The rule for a network, as a blob holds it: `words` are for free(). False: `failure` says which output does not fit. */

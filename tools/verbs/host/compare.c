@@ -63,7 +63,8 @@ int verb_compare(int argc, char **argv) {
         message_error("compare: FLOAT.onnx and MODEL are wanted, %d given; see morsel compare --help", count);
         return STATUS_CALL;
     }
-    if (call.svg && (file_same(call.svg, argv[0]) || file_same(call.svg, argv[1]) || file_same(call.svg, c->picture))) {
+    if (call.svg && (file_same(call.svg, argv[0]) || file_same(call.svg, argv[1]) || file_same(call.svg, c->picture) ||
+                     file_same(call.svg, c->answer))) {
         message_error("--svg %s would be written over: it is read as well; name another file", call.svg);
         return STATUS_CALL;
     }
@@ -71,7 +72,8 @@ int verb_compare(int argc, char **argv) {
     struct failure failure;
     if (!file_can_write(call.svg, &failure)) return message_failure(&failure);
     c->input = argv[0];
-    call.second = (struct conversion_call){.input = argv[1], .shapes = c->shapes, .dims = c->dims, .batch = 1, .no_streaming = true};
+    call.second = (struct conversion_call){
+        .input = argv[1], .shapes = c->shapes, .dims = c->dims, .answer = c->answer, .batch = 1, .no_streaming = true};
     int status = run(&call, &w, (size_t)limit);
     comparing_free(&w);
     return status;

@@ -173,7 +173,7 @@ static struct answer_output held(const struct net_io *io) {
 /* The answer rule for a net. */
 static bool put_answer(const struct conversion *c, const struct net *net, uint32_t **words, size_t *count, struct failure *failure) {
     struct answer_output *outputs = must_calloc(net->output_count, sizeof *outputs);
-    struct answer_network network = {outputs, net->output_count, 0, 0, (uint32_t)c->label_count};
+    struct answer_network network = {.outputs = outputs, .output_count = net->output_count, .label_count = (uint32_t)c->label_count};
     for (uint32_t i = 0; i < net->output_count; i++) outputs[i] = held(&net->outputs[i]);
     if (net->input_count) {
         const struct answer_output input = held(&net->inputs[0]);

@@ -229,7 +229,7 @@ int verb_report(int argc, char **argv) {
         message_error("report: --variant goes without FLOAT.onnx: layers are compared at the largest size");
         return STATUS_CALL;
     }
-    if (file_same(call.output, argv[0]) || file_same(call.output, call.float_path)) {
+    if (file_same(call.output, argv[0]) || file_same(call.output, call.float_path) || file_same(call.output, c->answer)) {
         message_error("-o %s would be written over: it is read as well; name another file", call.output);
         return STATUS_CALL;
     }
