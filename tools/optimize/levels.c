@@ -202,7 +202,7 @@ static struct onnx_value *joined(struct pyramid *p, int part) {
     return y;
 }
 
-/* The mean of 0, 1, 2 .. of each number's bins. */
+/* The mean of 0, 1, 2 .. of each number's bins; marked to stay in float, as steps of bytes would be coarse. */
 static struct onnx_value *means(struct pyramid *p, struct onnx_value *x) {
     const int64_t candidates = x->shape.dims[1], bins = p->head->bins;
     const struct onnx_shape column = {2, {bins, 1}};
@@ -210,8 +210,7 @@ static struct onnx_value *means(struct pyramid *p, struct onnx_value *x) {
     for (int i = 0; i < p->head->bins; i++) places[i] = i;
     x = put(p, "Softmax", reshape(p, x, BOX * candidates, bins), NULL, BOX * candidates, bins);
     edit_attribute_int(p->graph, x->producer, "axis", 2);
-    edit_attribute_int(p->graph, x->producer, ONNX_EXACT_MARK,
-                       2); /* and so are the nodes behind it: bins are few, and steps of bytes coarse */
+    edit_attribute_int(p->graph, x->producer, ONNX_EXACT_MARK, 2);
     struct onnx_value *factors = graph_floats(p->graph, x->producer, "places", &column, places);
     return reshape(p, put(p, "MatMul", x, factors, BOX * candidates, 1), candidates, BOX);
 }
