@@ -99,18 +99,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct morsel_blob_picture rule = {0};
     struct failure failure = {0};
     if (!picture_rule_read(as_file(bytes, size), &rule, &failure) && !*failure.text) abort();
-    static const struct answer_output outputs[] = {{"a", 3, {1, 6, 9}}, {"b", 3, {1, 4, 9}},    {"c", 3, {1, 9, 2}},
-                                                   {"d", 0, {0}},       {"e", 4, {1, 1, 7, 5}}, {"f", 4, {1, 9, 7, 2}}};
+    /* The last two are boxes and scores of the cells of 40 x 8 pixels. */
+    static const struct answer_output outputs[] = {{"a", 3, {1, 6, 9}},  {"b", 3, {1, 4, 9}},    {"c", 3, {1, 9, 2}},
+                                                   {"d", 0, {0}},        {"e", 4, {1, 1, 7, 5}}, {"f", 4, {1, 9, 7, 2}},
+                                                   {"g", 3, {1, 10, 4}}, {"h", 3, {1, 10, 2}}};
+    enum { OUTPUTS = sizeof outputs / sizeof *outputs };
     struct answer_rule answer;
     bool read = answer_rule_read(as_file(bytes, size), &answer, &failure);
-    for (uint32_t k = 0; read && k < 6; k++) {
-        const struct answer_network network = {outputs + k, 6 - k, 8 * (5 - k), 8, k, k % 3};
+    for (uint32_t k = 0; read && k < OUTPUTS; k++) {
+        const struct answer_network network = {outputs + k, OUTPUTS - k, k < 5 ? 8 * (5 - k) : 0, 8, k, k % 3};
         uint32_t *words = NULL;
         size_t count;
         *failure.text = 0;
         if (answer_rule_fit(&answer, &network, &words, &count, &failure)) {
             size_t behind = count - sizeof(struct morsel_blob_answer) / 4;
-            if (count < sizeof(struct morsel_blob_answer) / 4 || words[3] >= 6 - k || behind != 4 * (size_t)words[6]) abort();
+            if (count < sizeof(struct morsel_blob_answer) / 4 || words[3] >= OUTPUTS - k || behind != 4 * (size_t)words[6]) abort();
             with_anchors += words[6] > 0;
         } else if (!*failure.text) abort();
         free(words);
