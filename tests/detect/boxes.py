@@ -80,25 +80,34 @@ def overlap(one, others):
     return both / (np.prod(one[2:] - one[:2]) + np.prod(others[:, 2:] - others[:, :2], 1) - both)
 
 
-def detect(rule, anchors, outputs):
-    boxes, scores = candidates(rule, anchors, outputs)
+def suppressed(rule, boxes, scores):
+    """Those that stay of [N, 4] corners and [N, classes] probabilities; what has no extent is no box."""
     classes, p = scores.argmax(1), scores.max(1)
-    order = [i for i in np.argsort(-p, kind="stable") if p[i] >= rule["threshold"]]
     kept = []
-    for i in order:
+    for i in np.argsort(-p, kind="stable"):
+        if p[i] < rule["threshold"] or (boxes[i, 2:] <= boxes[i, :2]).any():
+            continue
         same = [k for k in kept if classes[k] == classes[i]]
         if not same or overlap(boxes[i], boxes[same]).max() <= rule.get("iou", 0.45):
             kept.append(i)
     return [(int(classes[i]), float(p[i]), *boxes[i]) for i in kept[:100]]
 
 
+def detect(rule, anchors, outputs):
+    return suppressed(rule, *candidates(rule, anchors, outputs))
+
+
 # ---- both ----
 
 
-def found(work, network, *options):
+def found_in_all(work, network, *options):
     got = json.loads(subprocess.run([*MORSEL, "run", network, "--input", f"{work}/x.npy", "--json", *options], check=True,
                                     stdout=subprocess.PIPE).stdout)
-    return [(b["index"], b["p"], b["x0"], b["y0"], b["x1"], b["y1"]) for b in got["results"][0]["boxes"]]
+    return [[(b["index"], b["p"], b["x0"], b["y0"], b["x1"], b["y1"]) for b in r["boxes"]] for r in got["results"]]
+
+
+def found(work, network, *options):
+    return found_in_all(work, network, *options)[0]
 
 
 def compare(name, got, wanted, of_p, of_pixels):

@@ -18,7 +18,8 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
-MORSEL = os.environ.get("MORSEL", "build/morsel").split()
+import boxes
+
 BINS = 8
 
 # Head, height, width, anchors of a cell, classes, levels, form of outputs, numbers of points.
@@ -39,7 +40,6 @@ CASES = {
     "yunet": ("yunet", 96, 64, 1, 1, 3, "rows", 10),
     "yunet in maps": ("yunet", 64, 64, 1, 1, 3, "maps", 0),
 }
-THRESHOLD, IOU, MOST = 0.52, 0.4, 100
 SCORES_ASIDE = 0.015  # of a scale of their own; in one with bins of NanoDet it was 0.026
 
 
@@ -117,6 +117,10 @@ def make(case, seed):
 # ---- the reference ----
 
 
+def rule_of(case):
+    return {"kind": "detections", "head": CASES[case][0], "threshold": 0.52, "iou": 0.4}
+
+
 def cells(side, pixels):
     return -(-pixels // side)
 
@@ -172,63 +176,24 @@ def corners(case, boxes):
     return np.concatenate([centre - boxes[..., :2] * side, centre + boxes[..., 2:] * side], -1)
 
 
-def suppressed_all(case, boxes, scores):
-    return [suppressed(b, s) for b, s in zip(corners(case, boxes), scores)]
-
-
-def overlap(one, others):
-    low, high = np.maximum(one[:2], others[:, :2]), np.minimum(one[2:], others[:, 2:])
-    both = np.prod(np.maximum(high - low, 0), 1)
-    return both / (np.prod(one[2:] - one[:2]) + np.prod(others[:, 2:] - others[:, :2], 1) - both)
-
-
-def suppressed(boxes, scores):
-    classes, p = scores.argmax(1), scores.max(1)
-    kept = []
-    for i in np.argsort(-p, kind="stable"):
-        if p[i] < THRESHOLD or (boxes[i, 2:] <= boxes[i, :2]).any():
-            continue
-        same = [k for k in kept if classes[k] == classes[i]]
-        if not same or overlap(boxes[i], boxes[same]).max() <= IOU:
-            kept.append(i)
-    return [(int(classes[i]), p[i], *boxes[i]) for i in kept[:MOST]]
+def suppressed_all(case, told, scores):
+    return [boxes.suppressed(rule_of(case), b, s) for b, s in zip(corners(case, told), scores)]
 
 
 # ---- both ----
 
 
 def tool(*words):
-    done = subprocess.run([*MORSEL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([*boxes.MORSEL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(words)}: {done.stderr}")
     return done.stdout
 
 
-def found(work, network, *options):
-    got = json.loads(tool("run", network, "--input", f"{work}/x.npy", "--json", *options))
-    return [[(b["index"], b["p"], b["x0"], b["y0"], b["x1"], b["y1"]) for b in r["boxes"]] for r in got["results"]]
-
-
-def compare(name, got, wanted):
-    """Boxes pair up by class and place: of equal scores and of overlaps at the limit the last digit decides."""
-    left, worst, missing = list(wanted), 0.0, 0
-    for box in got:
-        near = [w for w in left if w[0] == box[0] and abs(w[1] - box[1]) < 1e-4 and np.abs(np.subtract(w[2:], box[2:])).max() < 0.02]
-        if near:
-            left.remove(near[0])
-            worst = max(worst, np.abs(np.subtract(near[0][2:], box[2:])).max())
-        else:
-            missing += 1
-    good = wanted and not missing and not left
-    print(f"{'ok' if good else 'FAIL'} levels {name}: {len(got)} boxes, pixels within {worst:.1e}" +
-          ("" if good else f"; {missing} of no such place, {len(left)} of {len(wanted)} not found"))
-    return bool(good)
-
-
 def compare_all(name, got, wanted):
     good = len(got) == len(wanted)
     for i, (g, w) in enumerate(zip(got, wanted)):
-        good &= compare(name + (f", picture {i}" if len(wanted) > 1 else ""), g, w)
+        good &= boxes.compare("levels " + name + (f", picture {i}" if len(wanted) > 1 else ""), g, w, 1e-4, 0.02)
     return good
 
 
@@ -240,12 +205,12 @@ def try_case(case, work):
     images = 2 if form == "batch" else 1
     x = np.random.default_rng(5).normal(0, 1, (images, 3, height, width)).astype(np.float32)
     np.save(f"{work}/x.npy", x)
-    json.dump({"kind": "detections", "head": head, "threshold": THRESHOLD, "iou": IOU, "most": MOST}, open(f"{work}/answer.json", "w"))
+    json.dump(rule_of(case), open(f"{work}/answer.json", "w"))
     rule = ["--answer", f"{work}/answer.json"]
     session = ort.InferenceSession(path)
     in_float = raw(case, session.run(None, {"x": x}), parts)
     wanted = suppressed_all(case, *in_float)
-    good = compare_all(f"{case}, in float", found(work, path, *rule), wanted)
+    good = compare_all(f"{case}, in float", boxes.found_in_all(work, path, *rule), wanted)
     tool("quantize", path, "--data", f"{work}/x.npy", *rule, "-o", f"{work}/net.morsel", "-o", f"{work}/qdq.onnx")
     tool("convert", f"{work}/qdq.onnx", *rule, "-o", f"{work}/again.morsel")
     outputs = [o["name"] for o in json.loads(tool("inspect", f"{work}/net.morsel", "--json"))["outputs"]]
@@ -255,7 +220,7 @@ def try_case(case, work):
     before = None
     for blob in "net", "again":
         files = [f"{work}/{o}.npy" for o in ("boxes", "scores")]
-        got = found(work, f"{work}/{blob}.morsel", *[part for i, y in enumerate(files) for part in ("--output", f"{i}={y}")])
+        got = boxes.found_in_all(work, f"{work}/{blob}.morsel", *[part for i, y in enumerate(files) for part in ("--output", f"{i}={y}")])
         good &= compare_all(f"{case}, {'quantized' if blob == 'net' else 'converted'}", got, suppressed_all(case, *map(np.load, files)))
         if before not in (None, got):
             print(f"FAIL levels {case}: the QDQ file's blob has other boxes")

@@ -15,22 +15,15 @@ static const struct levels_head plain = {0, false}, of_bins = {8, false}, produc
 
 /* A network that ends at the values of these names. */
 static struct onnx_graph *with_outputs(const char *x, const char *nodes, const char *names) {
-    struct bytes graph = {0};
-    char copy[3000], *next = copy, *word;
+    struct onnx_graph *g = read_words(13, x, NULL, nodes);
+    char copy[200], *next = copy, *word;
     const char *list[20];
     struct onnx_names_given none = {0}, outputs = {list, 0};
     struct onnx_report report = {0};
     struct failure failure;
-    int constants = 0;
-    snprintf(copy, sizeof copy, "%s", nodes);
-    add_value(&graph, 11, "x", 1, x);
-    add_value(&graph, 12, "y", 1, NULL);
-    while ((word = strsep(&next, ";"))) add_words(&graph, word, &constants);
-    struct bytes model = model_message(&graph, 13);
-    struct onnx_graph *g = load_bytes(&model, &failure);
     snprintf(copy, sizeof copy, "%s", names);
-    for (next = copy; (word = strsep(&next, " "));) list[outputs.count++] = word;
-    if (!g || !onnx_cut(g, &none, &outputs, &report, &failure) || !onnx_bind(g, NULL, 0, 1, &report, &failure) ||
+    while ((word = strsep(&next, " "))) list[outputs.count++] = word;
+    if (!onnx_cut(g, &none, &outputs, &report, &failure) || !onnx_bind(g, NULL, 0, 1, &report, &failure) ||
         !onnx_infer(g, &report, &failure))
         fail_msg("%s: %s", nodes, failure.text);
     if (report.refusal_count) fail_msg("%s: %s", nodes, report.refusals[0].why);

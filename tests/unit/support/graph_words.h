@@ -77,10 +77,10 @@ static void add_words(struct bytes *graph, char *text, int *constants) {
     add_node(graph, name, op, inputs, outputs, attributes);
 }
 
-/* Without a word on the nodes that are refused. y: the shape that the file claims for the output, or NULL. */
-static struct onnx_graph *claimed_network(int opset, const char *x, const char *y, const char *text, struct onnx_report *report) {
+/* As it is read. y: the shape that the file claims for the output, or NULL. */
+static struct onnx_graph *read_words(int opset, const char *x, const char *y, const char *text) {
     struct bytes graph = {0};
-    char copy[2000], *next = copy, *node;
+    char copy[3000], *next = copy, *node;
     struct failure failure;
     int constants = 0;
     snprintf(copy, sizeof copy, "%s", text);
@@ -89,7 +89,15 @@ static struct onnx_graph *claimed_network(int opset, const char *x, const char *
     while ((node = strsep(&next, ";"))) add_words(&graph, node, &constants);
     struct bytes model = model_message(&graph, opset);
     struct onnx_graph *g = load_bytes(&model, &failure);
-    if (!g || !onnx_bind(g, NULL, 0, 1, report, &failure) || !onnx_infer(g, report, &failure)) fail_msg("%s: %s", text, failure.text);
+    if (!g) fail_msg("%s: %s", text, failure.text);
+    return g;
+}
+
+/* Without a word on the nodes that are refused. */
+static struct onnx_graph *claimed_network(int opset, const char *x, const char *y, const char *text, struct onnx_report *report) {
+    struct onnx_graph *g = read_words(opset, x, y, text);
+    struct failure failure;
+    if (!onnx_bind(g, NULL, 0, 1, report, &failure) || !onnx_infer(g, report, &failure)) fail_msg("%s: %s", text, failure.text);
     return g;
 }
 

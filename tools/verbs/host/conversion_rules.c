@@ -76,30 +76,33 @@ bool rules_text_table(const struct morsel_model *model, struct conversion *c, st
 
 /* --- Pictures --- */
 
-/* Height and width of pictures, by the shape of the first input; false: it is not of pictures. */
-static bool sides_in(uint32_t rank, const uint32_t *dims, const struct morsel_blob_picture *rule, uint32_t *sides) {
-    uint32_t channels = rule->channels == MORSEL_CHANNELS_GRAY ? 1 : 3;
-    if (rank != 3 && rank != 4) return false;
-    dims += rank - 3;
-    memcpy(sides, dims[0] == channels ? dims + 1 : dims, 2 * sizeof *sides);
-    return true;
+static struct answer_output held(const struct net_io *io) {
+    struct answer_output output = {.name = io->name, .rank = io->onnx_rank};
+    memcpy(output.dims, io->onnx_dims, sizeof output.dims);
+    return output;
 }
 
-static bool sides_of(const struct net *net, const struct morsel_blob_picture *rule, uint32_t *sides) {
-    return net->input_count && sides_in(net->inputs->onnx_rank, net->inputs->onnx_dims, rule, sides);
+/* What it takes, by its first input. */
+static struct answer_network taken_by(const struct net *net, const struct morsel_blob_picture *rule) {
+    struct answer_network network = {.output_count = net->output_count};
+    if (!net->input_count) return network;
+    const struct answer_output input = held(&net->inputs[0]);
+    answer_rule_sides(&network, &input, rule);
+    return network;
 }
 
 /* The rule is for the first variant. Where others take pictures of another size, its sizes change in proportion. */
 static struct morsel_blob_picture rule_of(const struct conversion *c, uint32_t variant) {
     struct morsel_blob_picture rule = c->rule;
-    uint32_t from[2], to[2];
-    if (!variant || !sides_of(c->net, &rule, from) || !sides_of(c->nets[variant], &rule, to)) return rule;
-    double down = (double)to[0] / from[0], across = (double)to[1] / from[1], more = down > across ? down : across;
+    if (!variant) return rule;
+    const struct answer_network from = taken_by(c->net, &rule), to = taken_by(c->nets[variant], &rule);
+    if (!from.height || !from.width || !to.height || !to.width) return rule;
+    double down = (double)to.height / from.height, across = (double)to.width / from.width, more = down > across ? down : across;
     bool crops = rule.crop_height, short_side = morsel_resize_mode(&rule) == MORSEL_RESIZE_SHORT_SIDE;
     rule.resize_height = (uint32_t)(rule.resize_height * (short_side ? more : down) + 0.5);
     rule.resize_width = (uint32_t)(rule.resize_width * (short_side ? more : across) + 0.5);
-    rule.crop_height = crops ? to[0] : 0;
-    rule.crop_width = crops ? to[1] : 0;
+    rule.crop_height = crops ? to.height : 0;
+    rule.crop_width = crops ? to.width : 0;
     return rule;
 }
 
@@ -164,21 +167,13 @@ bool rules_fit(const struct conversion_call *call, struct conversion *c, struct 
     return words != NULL;
 }
 
-static struct answer_output held(const struct net_io *io) {
-    struct answer_output output = {.name = io->name, .rank = io->onnx_rank};
-    memcpy(output.dims, io->onnx_dims, sizeof output.dims);
-    return output;
-}
-
 /* The answer rule for a net. */
 static bool put_answer(const struct conversion *c, const struct net *net, uint32_t **words, size_t *count, struct failure *failure) {
     struct answer_output *outputs = must_calloc(net->output_count, sizeof *outputs);
-    struct answer_network network = {.outputs = outputs, .output_count = net->output_count, .label_count = (uint32_t)c->label_count};
+    struct answer_network network = taken_by(net, c->extras.picture);
     for (uint32_t i = 0; i < net->output_count; i++) outputs[i] = held(&net->outputs[i]);
-    if (net->input_count) {
-        const struct answer_output input = held(&net->inputs[0]);
-        answer_rule_sides(&network, &input, c->extras.picture);
-    }
+    network.outputs = outputs;
+    network.label_count = (uint32_t)c->label_count;
     bool good = answer_rule_fit(&c->answer, &network, words, count, failure);
     free(outputs);
     return good;
