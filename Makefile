@@ -184,7 +184,7 @@ CORE_LOOPS := core/checksum.c core/check_values.c core/weights.c core/quantize.c
 SMALL_FILES := core/% %/table.c kernels/turn.c kernels/resize.c x86/conv_plan.c x86/conv_product.c x86/fc_rows.c
 # Kernels whose loops are all intrinsics and that take as long at -Os, measured, and some that are a small part of any run.
 # At -Os gcc puts no vzeroupper in: what leaves such a file calls _mm256_zeroupper(), as SSE code waits for upper halves.
-LEAN_FILES := x86/depthwise_%.c x86/fc_avx%.c x86/float_pairs_avx2.c x86/gather_avx2.c x86/map.c x86/matmul_avx2.c \
+LEAN_FILES := x86/depthwise_%.c x86/dynamic_%.c x86/fc_avx%.c x86/float_pairs_avx2.c x86/gather_avx2.c x86/map.c x86/matmul_avx2.c \
 	x86/mean_avx2.c x86/pixels_avx2.c x86/seven_avx2.c x86/winograd_avx2.c \
 	arm64/depthwise_dotprod.c arm64/dynamic_neon.c arm64/elements_neon.c arm64/float_neon.c arm64/float_pairs_neon.c \
 	arm64/matmul_neon.c arm64/move_neon.c arm64/pixels_neon.c arm64/tiles_neon.c

@@ -36,6 +36,7 @@ void morsel_range_avx2(const struct morsel_range_args *a, uint32_t begin, uint32
         uint32_t left = a->elements - u * a->count;
         ends_of(a->x + (size_t)u * a->count, left < a->count ? left : a->count, a->y + 2 * (size_t)u);
     }
+    _mm256_zeroupper();
 }
 
 /* 32 values to bytes. Of four vectors the packs leave fours of each in turn. */
@@ -68,4 +69,5 @@ void morsel_quantize_avx2(const struct morsel_quantize_args *a, uint32_t begin, 
             if (now < 32) memcpy(y, bytes, n);
         }
     }
+    _mm256_zeroupper();
 }

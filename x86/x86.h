@@ -48,6 +48,7 @@ morsel_lut_fn morsel_lut_avx512vbmi;
 
 morsel_range_fn morsel_range_avx2;
 morsel_quantize_fn morsel_quantize_avx2;
+morsel_quantize_fn morsel_quantize_avx512vnni;
 
 /* Some rows of channels begin .. end, which begin with a block, or of more: for kernels that do not know zero points of weights. The
  * arguments are such that AVX2's kernel takes them, and windows fit its room or the stack. */
