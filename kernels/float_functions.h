@@ -69,6 +69,12 @@ EIGHT_INLINE eight eight_exp_near(eight x) {
     return eight_power_near(eight_add(p, eight_all(1)), shifted);
 }
 
+/* That of a Softmax, of x up to 0: beside the 1 of the largest, what is below e^-87 counts as 0, as CPUs are slow with subnormals. */
+EIGHT_INLINE eight eight_exp_weight(eight x) {
+    const eight low = eight_all(-87);
+    return eight_select(x, low, eight_all(0), eight_exp_near(eight_select(x, low, low, x)));
+}
+
 /* e^-|x| */
 EIGHT_INLINE eight eight_decay(eight x) {
     return eight_exp_below(eight_signed(x, eight_all(-1)));

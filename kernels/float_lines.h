@@ -92,8 +92,8 @@ static float eight_largest(const struct morsel_input *x, const struct eight_read
 /* Elements i and on of a line, and the largest: exponentials, n of eight, 0 in the other places. */
 EIGHT_INLINE eight eight_exponentials(const struct morsel_softmax_args *a, const struct eight_reader *r, size_t i, uint32_t n, eight most) {
     float exponentials[8];
-    if (n == 8) return eight_exp_below(eight_sub(eight_read(r, &a->x, i), most));
-    eight_save(exponentials, eight_exp_below(eight_sub(eight_read_some(&a->x, i, 1, n), most)));
+    if (n == 8) return eight_exp_weight(eight_sub(eight_read(r, &a->x, i), most));
+    eight_save(exponentials, eight_exp_weight(eight_sub(eight_read_some(&a->x, i, 1, n), most)));
     return eight_some(exponentials, n);
 }
 

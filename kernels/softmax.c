@@ -128,7 +128,7 @@ static uint32_t load_some(const struct morsel_softmax_args *a, size_t first, uin
 /* Less `most`, that is. */
 static uint32_t exponentials_of_some(const struct morsel_softmax_args *a, size_t first, uint32_t i, float most, float *v) {
     uint32_t n = load_some(a, first, i, v);
-    for (uint32_t o = 0; o < MORSEL_LANES; o++) v[o] = eight_exp(v[o] - most);
+    for (uint32_t o = 0; o < MORSEL_LANES; o++) v[o] = eight_exp_weight(v[o] - most);
     return n;
 }
 

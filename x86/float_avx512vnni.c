@@ -121,7 +121,7 @@ void morsel_unary_avx512vnni(const struct morsel_unary_args *a, uint32_t begin, 
 
 /* Of sixteen elements, or those that a mask has; element i is in sum i % 8, and exponentials wait in y. */
 SIXTEEN_INLINE __m256 softmax_some(const float *x, float *y, __mmask16 mask, __m512 most, __m256 sums) {
-    const __m512 v = _mm512_maskz_mov_ps(mask, eight_exp_below(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x), most)));
+    const __m512 v = _mm512_maskz_mov_ps(mask, eight_exp_weight(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x), most)));
     _mm512_mask_storeu_ps(y, mask, v);
     return _mm256_add_ps(_mm256_add_ps(sums, _mm512_castps512_ps256(v)), _mm512_extractf32x8_ps(v, 1));
 }

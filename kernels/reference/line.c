@@ -48,6 +48,11 @@ static void softmax_bytes(const struct morsel_softmax_args *a, size_t first) {
     }
 }
 
+/* What is far below the largest counts as 0. */
+static float weight_of(float below) {
+    return below < -87 ? 0 : morsel_exp(below);
+}
+
 /* Exponentials, their sum in eight parts. */
 static void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
     float most = -FLT_MAX, partial[8] = {0};
@@ -55,10 +60,10 @@ static void softmax_floats(const struct morsel_softmax_args *a, size_t first) {
         float v = morsel_load_float(&a->x, first + (size_t)i * a->inner);
         if (v > most) most = v;
     }
-    for (uint32_t i = 0; i < a->count; i++) partial[i % 8] += morsel_exp(morsel_load_float(&a->x, first + (size_t)i * a->inner) - most);
+    for (uint32_t i = 0; i < a->count; i++) partial[i % 8] += weight_of(morsel_load_float(&a->x, first + (size_t)i * a->inner) - most);
     for (uint32_t i = 0; i < a->count; i++) {
         size_t at = first + (size_t)i * a->inner;
-        morsel_store_float(&a->y, at, morsel_exp(morsel_load_float(&a->x, at) - most) / morsel_add_eight(partial));
+        morsel_store_float(&a->y, at, weight_of(morsel_load_float(&a->x, at) - most) / morsel_add_eight(partial));
     }
 }
 
