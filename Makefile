@@ -210,7 +210,7 @@ NARROW := $(shell echo | $(CC) -Werror -falign-jumps=1 -falign-labels=1 -fsyntax
 
 # What gcc for x86 would copy or fill by a string instruction of some forty cycles, or at -O2 by a loop in place, libc does by a call. Not
 # where that hardly ever happens amid a loop: what else is in work would have to wait in memory.
-CALLING_FILES := x86/conv_avx2.c x86/conv_plan.c x86/fc_avx2.c x86/fc_rows.c x86/matmul_avx2.c x86/pool_avx2.c \
+CALLING_FILES := x86/conv_avx2.c x86/conv_plan.c x86/dynamic_avx2.c x86/fc_avx2.c x86/fc_rows.c x86/matmul_avx2.c x86/pool_avx2.c \
 	x86/winograd_avx2.c kernels/float_matmul.c kernels/mean.c kernels/pool.c kernels/softmax.c
 CALLING := $(shell echo | $(CC) -Werror -mstringop-strategy=libcall -fsyntax-only -x c - 2>/dev/null && \
 	echo -mstringop-strategy=libcall)

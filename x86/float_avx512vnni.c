@@ -103,10 +103,15 @@ SIXTEEN_INLINE __m512 limited(const struct morsel_output *y, __m512 v) {
     return _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
 }
 
-/* Gelu by erf, which takes longest; whatever else there is, is left to AVX2. */
+/* Quantization, and Gelu by erf, which takes longest; whatever else there is, is left to AVX2. */
 void morsel_unary_avx512vnni(const struct morsel_unary_args *a, uint32_t begin, uint32_t end) {
     const float *x = a->x.data;
-    float *y = a->y.data;
+    float *y = a->y.data, numbers[2];
+    struct morsel_quantize_args quantize;
+    if (morsel_is_quantize(a, begin, end, numbers, &quantize)) {
+        morsel_quantize_avx512vnni(&quantize, 0, 1);
+        return;
+    }
     if (a->op == MORSEL_UNARY_GELU && a->x.qparams.is_float && a->y.qparams.is_float)
         for (; end - begin >= 32; begin += 32) { /* two side by side, as each waits for its own results */
             const __m512 u = eight_by_near(MORSEL_UNARY_GELU, _mm512_loadu_ps(x + begin));

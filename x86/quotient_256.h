@@ -11,7 +11,7 @@
 #ifndef MORSEL_QUOTIENT_256_H
 #define MORSEL_QUOTIENT_256_H
 
-#include "../kernels/kernels.h"
+#include "x86.h"
 
 #include <immintrin.h>
 
@@ -29,7 +29,7 @@ static inline struct morsel_quotient256 morsel_quotient256(float scale) {
     return q;
 }
 
-static inline __m256i morsel_steps256(const struct morsel_quotient256 *q, __m256 x) {
+MORSEL_INLINE __m256i morsel_steps256(const struct morsel_quotient256 *q, __m256 x) {
     x = _mm256_min_ps(q->most, x); /* a NaN stays */
     __m256 v = _mm256_mul_ps(x, q->inverse);
     return _mm256_cvtps_epi32(_mm256_fmadd_ps(_mm256_fnmadd_ps(v, q->scale, x), q->inverse, v));

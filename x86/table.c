@@ -134,5 +134,5 @@ void morsel_faster_range(struct morsel_kernels *table, uint32_t cpu) {
 
 void morsel_faster_quantize(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_AVX2) table->quantize = morsel_quantize_avx2;
-    if (cpu & MORSEL_HAS_AVX512VNNI) table->quantize = morsel_quantize_avx512vnni;
+    if (cpu & MORSEL_LISTED & MORSEL_HAS_AVX512VNNI) table->quantize = morsel_quantize_avx512vnni;
 }

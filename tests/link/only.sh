@@ -155,6 +155,7 @@ sets() { # NAME ISA LEFT-OUT
 sets plain c 'avx2|avxvnni|avx512vnni|avx512vbmi|neon|dotprod|i8mm'
 case $(uname -m) in
 x86_64)
+    sets avx2 avx2 'avxvnni|avx512vnni|avx512vbmi'
     sets avx512 "avx512vnni avx512vbmi" 'conv_rows_avx2|fc_blocks_avx2|avxvnni'
     ;;
 aarch64) sets dotprod dotprod 'conv_rows_neon|fc_blocks_neon|i8mm' ;;
