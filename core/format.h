@@ -358,7 +358,7 @@ struct morsel_blob_mean {
 };
 
 /* x q8 and y q8: com.microsoft QLinearSoftmax, table of float[256] by 255 - (max - x): y = clamp(round(e * k / sum) + zy),
- * k = floor(1 / scale(y)). Otherwise in float, where e^(x - max) counts as 0 if x - max is below -87; then no table. */
+ * k = floor(1 / scale(y)). Otherwise in float, where e^(x - max) counts as 0 if x - max is below -64; then no table. */
 struct morsel_blob_softmax {
     uint32_t outer, count, inner;
     uint32_t table;

@@ -48,9 +48,9 @@ static void softmax_bytes(const struct morsel_softmax_args *a, size_t first) {
     }
 }
 
-/* What is far below the largest counts as 0. */
+/* What is more than 64 below the largest counts as 0: core/format.h says so. */
 static float weight_of(float below) {
-    return below < -87 ? 0 : morsel_exp(below);
+    return below < -64 ? 0 : morsel_exp(below);
 }
 
 /* Exponentials, their sum in eight parts. */
