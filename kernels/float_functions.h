@@ -70,7 +70,7 @@ EIGHT_INLINE eight eight_exp_near(eight x) {
 }
 
 /* That of a Softmax, of x up to 0. What is below e^-64 counts as 0: 2^-92 of the largest, whose step is 2^-24. CPUs of x86 are slow with
- * subnormals, and so there are none: not here, nor divided by a sum up to 512, nor in the rest of a quantization, which has 2^-24 of that. */
+ * subnormals, and so there are none: not here, not divided by a sum up to 512, nor in the rest of a quantization, 2^-24 of what it has. */
 EIGHT_INLINE eight eight_exp_weight(eight x) {
     const eight low = eight_all(-64);
     return eight_select(x, low, eight_all(0), eight_exp_near(eight_select(x, low, low, x)));
