@@ -29,7 +29,7 @@ verify "and the blob opens" sh -c "$morsel inspect '$work/two_pads.morsel' >/dev
 verify "the shipped network" call 0 $network/network.onnx -o "$work/a.morsel" --picture $network/picture.json --labels $network/labels.txt
 verify "gives the shipped blob, byte for byte" cmp "$work/a.morsel" $network/network.morsel
 verify "a summary" says '^  arena bytes  [0-9]+'
-verify "a summary says what streams" says '^  streaming    [0-9]+ of the layers, in [0-9]+ groups; without it the arena takes 142336 bytes'
+verify "a summary says what streams" says '^  streaming    [0-9]+ of the layers, in [0-9]+ groups; without it the arena takes 340480 bytes'
 verify "JSON" call 0 $network/network.onnx -o "$work/j.morsel" --json
 for key in layers macs params blob_bytes arena_bytes; do
     verify "JSON has $key" test "$(number $key)" -gt 0
@@ -46,10 +46,10 @@ verify "an arena that cannot be had" call_says "notice: --arena 1000 cannot be h
 verify "an arena without streaming" call_says "exclude each other" 2 $network/network.onnx -o "$work/o.morsel" --no-streaming --arena 1000
 # Of the arena, what is used most goes into a block of its own; the answers are the same.
 verify "fast memory" call_says "fast memory  [0-9]+ of these bytes; [0-9]+ beside it" 0 $network/network.onnx -o "$work/parts.morsel" \
-    --arena-fast 32768 --c "$work/parts.c" --picture $network/picture.json --labels $network/labels.txt
+    --arena-fast 49152 --c "$work/parts.c" --picture $network/picture.json --labels $network/labels.txt
 fast=$(sed -n 's/^#define PARTS_ARENA_FAST_BYTES \([0-9]*\)u$/\1/p' "$work/parts.h")
 slow=$(sed -n 's/^#define PARTS_ARENA_SLOW_BYTES \([0-9]*\)u$/\1/p' "$work/parts.h")
-verify "is no more than was given" test "$fast" -gt 16384 -a "$fast" -le 32768
+verify "is no more than was given" test "$fast" -gt 16384 -a "$fast" -le 49152
 verify "both make the arena" grep -q "^#define PARTS_ARENA_BYTES $((fast + slow))u$" "$work/parts.h"
 verify "and stand for the first network" grep -q "^#define MODEL_ARENA_SLOW_BYTES PARTS_ARENA_SLOW_BYTES$" "$work/parts.h"
 $morsel inspect "$work/parts.morsel" >"$work/parts.txt"
