@@ -19,7 +19,13 @@ static float least_of(__m256 v) {
 
 /* Variables, no arrays: at -Os these would lie in memory. */
 static void ends_of(const float *x, size_t n, float *y) {
-    const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    float few[8] = {0};
+    if (n < 8) {
+        memcpy(few, x, n * sizeof *x);
+        x = few;
+        n = 8;
+    }
+    const float *last = x + n - 8; /* which overlap with those before */
     __m256 low = _mm256_setzero_ps(), high = low, low1 = low, high1 = low, low2 = low, high2 = low, low3 = low, high3 = low;
     for (; n >= 32; n -= 32, x += 32) {
         widen(&low, &high, _mm256_loadu_ps(x));
@@ -28,7 +34,7 @@ static void ends_of(const float *x, size_t n, float *y) {
         widen(&low3, &high3, _mm256_loadu_ps(x + 24));
     }
     for (; n >= 8; n -= 8, x += 8) widen(&low, &high, _mm256_loadu_ps(x));
-    widen(&low1, &high1, _mm256_maskload_ps(x, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), places)));
+    widen(&low1, &high1, _mm256_loadu_ps(last));
     low = _mm256_min_ps(_mm256_min_ps(low, low1), _mm256_min_ps(low2, low3));
     high = _mm256_max_ps(_mm256_max_ps(high, high1), _mm256_max_ps(high2, high3));
     y[0] = least_of(low);
