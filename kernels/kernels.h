@@ -355,7 +355,7 @@ struct morsel_factors_args {
 };
 typedef void morsel_factors_fn(const struct morsel_factors_args *args, uint32_t begin, uint32_t end);
 
-/* A unit is a piece of `count` elements, and where there are lines, a line. */
+/* A unit is a piece of `count` elements, and where there are lines, a line. y is no part of x: the end of a line may be read twice. */
 struct morsel_quantize_args {
     const float *x;
     uint8_t *y;

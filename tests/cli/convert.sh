@@ -49,7 +49,7 @@ verify "fast memory" call_says "fast memory  [0-9]+ of these bytes; [0-9]+ besid
     --arena-fast 49152 --c "$work/parts.c" --picture $network/picture.json --labels $network/labels.txt
 fast=$(sed -n 's/^#define PARTS_ARENA_FAST_BYTES \([0-9]*\)u$/\1/p' "$work/parts.h")
 slow=$(sed -n 's/^#define PARTS_ARENA_SLOW_BYTES \([0-9]*\)u$/\1/p' "$work/parts.h")
-verify "is no more than was given" test "$fast" -gt 16384 -a "$fast" -le 49152
+verify "is no more than was given" test "$fast" -gt 24576 -a "$fast" -le 49152
 verify "both make the arena" grep -q "^#define PARTS_ARENA_BYTES $((fast + slow))u$" "$work/parts.h"
 verify "and stand for the first network" grep -q "^#define MODEL_ARENA_SLOW_BYTES PARTS_ARENA_SLOW_BYTES$" "$work/parts.h"
 $morsel inspect "$work/parts.morsel" >"$work/parts.txt"
