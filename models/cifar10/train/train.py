@@ -3,14 +3,16 @@
 """train.py: trains the float network of models/cifar10 and goes on where it stopped.
 
     train.py STATE.pt --data cifar10_jpeg.tar.zst [--from WEIGHTS.pt | --from NETWORK.onnx] [--epochs N] [--finish N] [--skip P]
-             [-o FLOAT.onnx]
+             [--mix P] [-o FLOAT.onnx]
 
 Pictures lie in train/CLASS/ and test/CLASS/, in a folder or an archive. STATE.pt is written whole after each epoch; a run that finds it
 goes on. --epochs N trains N epochs more at --rate. --finish N lets the rate fall to 0 within N epochs, which gains some points: that
 comes last. --from starts with the weights of an ONNX file, float or in 8 bits as `morsel quantize` writes it, or with those of
 MobileNetV2 on ImageNet: all but the last layer, of a state dictionary whose layers come in the order of ours, whatever their names.
 --skip P leaves out some of what the network knows: a picture whose last loss was below the mean, with probability P; the others of these
-count 1 / (1 - P) times, so that gradients are the same on average (InfoBatch, Qin et al. 2024). The last two epochs have all pictures.
+count 1 / (1 - P) times, so that gradients are the same on average (InfoBatch, Qin et al. 2024). --mix P pastes a rectangle of another
+picture into each of a batch, with probability P, and both classes count by their areas (CutMix, Yun et al. 2019). Losses of such a batch say
+nothing about what the network knows. The last two epochs have all pictures, as they are.
 -o writes the network as ONNX, batch norms folded, as `morsel quantize` takes it. By `torchrun --nproc-per-node 2 train.py ...` two
 processes share each batch, and a batch norm sees its process's part. It runs at the lowest priority: what else the machine does goes
 first. requirements.txt says what it needs; jemalloc is taken where it is installed."""
@@ -120,6 +122,16 @@ def augmented(pictures, hole, generator):
     corner = torch.randint(-hole // 2, size - hole // 2, (2, n, 1), generator=generator)
     inside = (torch.arange(size) >= corner) & (torch.arange(size) < corner + hole)
     return x.masked_fill_((inside[0][:, :, None] & inside[1][:, None, :])[:, None], 0)
+
+
+def mixed(x, generator):
+    """CutMix: a rectangle of random size and place in each picture is that of the next one of the batch. The share of its own pixels."""
+    size = x.shape[-1]
+    side = size * torch.rand(1, generator=generator).sqrt()
+    low, high = ((torch.rand(2, generator=generator) * size + half).round().int().clamp(0, size).tolist() for half in (-side / 2, side / 2))
+    inside = (slice(None), slice(None), slice(low[0], high[0]), slice(low[1], high[1]))
+    x[inside] = x.roll(1, 0)[inside]
+    return 1 - (high[0] - low[0]) * (high[1] - low[1]) / size ** 2
 
 
 def together(tensors, share=1.0):
@@ -268,32 +280,51 @@ def some_of(losses, skip, generator):
     return order[~out[order]], counts
 
 
-def train_epoch(model, optimizer, data, losses, rate_at, args, seed, skip):
-    """One pass over the pictures, which brings their losses up to date. The mean loss of those it had. Each process has its share of each
-    batch, and batch norms of its own, whose statistics are averaged at the end."""
+def losses_of(model, pictures, classes, counts, mix, args, generator):
+    """(loss of each picture, what it adds to the loss of the batch, whether pictures are mixed)."""
+    x = augmented(pictures, args.hole, generator)
+    mixes = torch.rand(1, generator=generator) < mix
+    share = mixed(x, generator) if mixes else 1
+    with torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
+        scores = model(x).float()
+
+    def loss(known):
+        return nn.functional.cross_entropy(scores, known, label_smoothing=0.05, reduction="none")
+
+    each = loss(classes)
+    added = each * counts
+    if mixes:
+        added = share * added + (1 - share) * loss(classes.roll(1, 0)) * counts.roll(1, 0)
+    return each.detach(), added, mixes
+
+
+def train_epoch(model, optimizer, data, losses, rate_at, args, seed, skip, mix):
+    """One pass over the pictures, which brings losses of those that are not mixed up to date. The mean of what it minimized. Each process
+    has its share of each batch, and batch norms of its own, whose statistics are averaged at the end."""
     generator = torch.Generator().manual_seed(seed)
     order, counts = some_of(losses, skip, generator)
     if RANK > 0:
         generator.manual_seed(1_000_003 * RANK + seed)
-    batches, parameters, found = order.split(BATCH), list(model.parameters()), torch.zeros_like(losses)
+    batches, parameters = order.split(BATCH), list(model.parameters())
+    found, current, total = torch.zeros_like(losses), torch.zeros_like(losses), torch.zeros(1)
     for step, whole in enumerate(batches):
         some = whole[RANK::RANKS]
         for group in optimizer.param_groups:
             group["lr"] = rate_at(step / len(batches))
-        with torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
-            scores = model(augmented(data[0][some], args.hole, generator)).float()
-            each = nn.functional.cross_entropy(scores, data[1][some], label_smoothing=0.05, reduction="none")
-        found[some] = each.detach()
+        each, added, mixes = losses_of(model, data[0][some], data[1][some], counts[some], mix, args, generator)
+        if not mixes:
+            found[some], current[some] = each, 1
         optimizer.zero_grad(set_to_none=True)
-        (each * counts[some]).sum().div(len(whole)).backward()
+        added.sum().div(len(whole)).backward()
         together([p.grad for p in parameters])
         optimizer.step()
+        total += added.detach().sum()
         if sys.stderr.isatty() and RANK == 0:
-            print(f"\r{step + 1}/{len(batches)} batches, loss {found[some].mean():.3f} ", end="", file=sys.stderr)
-    together([found])
+            print(f"\r{step + 1}/{len(batches)} batches, loss {added.detach().mean():.3f} ", end="", file=sys.stderr)
+    together([found, current, total])
     together([b for b in model.buffers() if b.is_floating_point()], 1 / RANKS)
-    losses[order] = found[order]
-    return losses[order].mean()
+    losses.copy_(torch.where(current > 0, found, losses))
+    return total.item() / len(order)
 
 
 def arguments():
@@ -306,6 +337,7 @@ def arguments():
     parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--skip", type=float, default=0, help="share of the pictures of a small loss that an epoch leaves out")
     parser.add_argument("--hole", type=int, default=10, help="pixels a side of the square that each picture lacks")
+    parser.add_argument("--mix", type=float, default=0, help="share of the batches whose pictures are mixed")
     parser.add_argument("--threads", type=int, default=max(1, os.cpu_count() // RANKS), help="of each process")
     parser.add_argument("--bf16", action="store_true", help="products in bfloat16; worth it where the CPU has AMX")
     parser.add_argument("-o", "--output", type=pathlib.Path)
@@ -343,7 +375,8 @@ def main():
         def rate_at(part, i=i):
             return args.rate * min(1, done + part) * (1 if i < args.epochs else 1 - (i - args.epochs + part) / args.finish)
 
-        loss = train_epoch(model, optimizer, data["train"], losses, rate_at, args, done + 1, args.skip if i + 2 < epochs else 0)
+        skip, mix = (args.skip, args.mix) if i + 2 < epochs else (0, 0)
+        loss = train_epoch(model, optimizer, data["train"], losses, rate_at, args, done + 1, skip, mix)
         done += 1
         if RANK == 0:
             saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epochs": done, "losses": losses}
