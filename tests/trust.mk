@@ -259,6 +259,7 @@ $(DETECT_VENV)/.ready: tests/detect/requirements.txt
 parity-detect: all $(DETECT_VENV)/.ready  ## boxes and other answers beside those of NumPy; DETECT="nudenet-320"
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/boxes.py $(DETECT)
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/levels.py
+	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/selection.py
 	@MORSEL=$(BUILD)/morsel $(DETECT_VENV)/bin/python tests/detect/maps.py
 .PHONY: f1-detect
 f1-detect: all $(DETECT_VENV)/.ready  ## how many boxes two detectors keep in 8 bits, beside ONNX Runtime; downloads them

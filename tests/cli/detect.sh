@@ -28,7 +28,7 @@ check "in JSON, too" 0 '"answer": \{"kind": "detections", "output": 0, "head": "
     inspect "$net" --json
 check "the blob is of format 2" 0 '"format_version": 2' inspect "$net" --json
 name_of="a head that does not fit"
-rule '{"kind": "detections", "head": "yolov10"}'
+rule '{"kind": "detections", "head": "yolov10", "output": 0}'
 quantize 1 "answer rule: .*answer.json: output 0 'boxes' is \[1, 128, 4\]; head yolov10 wants \[images, candidates, 6\]" --answer "$work/answer.json" -o "$work/x.morsel"
 name_of="an unknown kind"
 rule '{"kind": "masks"}'

@@ -193,7 +193,7 @@ def tool(*words):
 def compare_all(name, got, wanted):
     good = len(got) == len(wanted)
     for i, (g, w) in enumerate(zip(got, wanted)):
-        good &= boxes.compare("levels " + name + (f", picture {i}" if len(wanted) > 1 else ""), g, w, 1e-4, 0.02)
+        good &= boxes.compare(name + (f", picture {i}" if len(wanted) > 1 else ""), g, w, 1e-4, 0.02)
     return good
 
 

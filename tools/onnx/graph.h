@@ -236,6 +236,8 @@ void onnx_notice(struct onnx_report *report, const char *format, ...) __attribut
 void onnx_refuse(struct onnx_report *report, const struct onnx_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Of refusals from number `from` on, those of nodes that were refused before are dropped. */
 void onnx_report_once(struct onnx_report *report, size_t from);
+/* Drops all refusals: who changed the graph infers again. */
+void onnx_report_anew(struct onnx_report *report);
 void onnx_report_free(struct onnx_report *report);
 
 #endif

@@ -108,9 +108,14 @@ void onnx_report_once(struct onnx_report *report, size_t from) {
     free(again);
 }
 
-void onnx_report_free(struct onnx_report *report) {
-    for (size_t i = 0; i < report->notice_count; i++) free(report->notices[i]);
+void onnx_report_anew(struct onnx_report *report) {
     for (size_t i = 0; i < report->refusal_count; i++) free_refusal(&report->refusals[i]);
+    report->refusal_count = 0;
+}
+
+void onnx_report_free(struct onnx_report *report) {
+    onnx_report_anew(report);
+    for (size_t i = 0; i < report->notice_count; i++) free(report->notices[i]);
     free(report->notices);
     free(report->refusals);
     *report = (struct onnx_report){0};

@@ -215,22 +215,6 @@ static struct onnx_value *means(struct pyramid *p, struct onnx_value *x) {
     return reshape(p, put(p, "MatMul", x, factors, BOX * candidates, 1), candidates, BOX);
 }
 
-static struct onnx_value *sliced(struct pyramid *p, struct onnx_value *x, int64_t begin, int64_t end) {
-    const int64_t axis = 2;
-    const struct onnx_shape shape = {3, {p->images, x->shape.dims[1], end - begin}};
-    if (p->graph->opset < 10) {
-        struct onnx_value *y = graph_put(p->graph, x->producer, "Slice", &x, 1, &shape);
-        edit_attribute_ints(p->graph, y->producer, "starts", &begin, 1);
-        edit_attribute_ints(p->graph, y->producer, "ends", &end, 1);
-        edit_attribute_ints(p->graph, y->producer, "axes", &axis, 1);
-        return y;
-    }
-    struct onnx_value *inputs[4] = {x, graph_int64s(p->graph, x->producer, "begin", &begin, 1),
-                                    graph_int64s(p->graph, x->producer, "end", &end, 1),
-                                    graph_int64s(p->graph, x->producer, "axis", &axis, 1)};
-    return graph_put(p->graph, x->producer, "Slice", inputs, 4, &shape);
-}
-
 /* --- The new outputs --- */
 
 struct ends {
@@ -256,8 +240,8 @@ static bool split(struct pyramid *p, struct ends *ends) {
     const int64_t numbers = p->levels[0].parts[0].numbers, scores = numbers - box_numbers(p);
     if (!p->head->bins || p->levels[0].count != 1 || scores < 1) return false;
     struct onnx_value *x = joined(p, 0);
-    add_end(ends, boxes_name, means(p, sliced(p, x, scores, numbers)));
-    add_end(ends, "scores", sliced(p, x, 0, scores));
+    add_end(ends, boxes_name, means(p, graph_slice(p->graph, x, 2, scores, numbers)));
+    add_end(ends, "scores", graph_slice(p->graph, x, 2, 0, scores));
     return true;
 }
 

@@ -119,6 +119,22 @@ struct onnx_value *graph_reduce(struct onnx_graph *g, struct onnx_node *node, co
     return y;
 }
 
+struct onnx_value *graph_slice(struct onnx_graph *g, struct onnx_value *x, int64_t axis, int64_t begin, int64_t end) {
+    struct onnx_node *node = x->producer;
+    struct onnx_shape shape = x->shape;
+    shape.dims[axis] = end - begin;
+    if (g->opset < 10) {
+        struct onnx_value *y = graph_put(g, node, "Slice", &x, 1, &shape);
+        edit_attribute_ints(g, y->producer, "starts", &begin, 1);
+        edit_attribute_ints(g, y->producer, "ends", &end, 1);
+        edit_attribute_ints(g, y->producer, "axes", &axis, 1);
+        return y;
+    }
+    struct onnx_value *inputs[4] = {x, graph_int64s(g, node, "begin", &begin, 1), graph_int64s(g, node, "end", &end, 1),
+                                    graph_int64s(g, node, "axis", &axis, 1)};
+    return graph_put(g, node, "Slice", inputs, 4, &shape);
+}
+
 bool graph_bypass(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *value) {
     if (!edit_replace_uses(g, node->outputs[0], value, true)) return false;
     for (int i = 0; i < node->output_count; i++)

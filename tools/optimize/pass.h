@@ -69,6 +69,8 @@ struct onnx_value *graph_int64s(struct onnx_graph *g, const struct onnx_node *no
 /* A node without attributes in front of `before` and named after it, with one float output, which is the result. */
 struct onnx_value *graph_put(struct onnx_graph *g, struct onnx_node *before, const char *op, struct onnx_value *const *inputs, int count,
                              const struct onnx_shape *shape);
+/* Elements begin to end of one axis. */
+struct onnx_value *graph_slice(struct onnx_graph *g, struct onnx_value *x, int64_t axis, int64_t begin, int64_t end);
 /* A Reduce operator over these axes, which it keeps as 1, in front of `node` and of its opset. */
 struct onnx_value *graph_reduce(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
                                 int count, const struct onnx_shape *shape);

@@ -76,6 +76,9 @@ static void what_is_not_said_has_its_default(void **state) {
     assert_true(r.iou == 1 && !r.flags && r.classes == MORSEL_ANSWER_MOST);
     r = fit("{\"kind\": \"detections\", \"head\": \"yolov10\"}", end_to_end, 1, 80);
     assert_int_equal(r.classes, 80);
+    r = fit("{\"kind\": \"detections\", \"head\": \"yolov10\"}", pair, 2, 0); /* what is sorted out by the rule */
+    assert_true(r.head == MORSEL_HEAD_SSD && r.output == 1 && r.scores == 0 && r.iou == 1 && !r.flags && r.classes == 91 &&
+                r.scale[0] == 1);
 }
 
 static void every_key_is_read(void **state) {

@@ -4,6 +4,7 @@
 #include "core/blob.h"
 #include "tools/base/file.h"
 #include "tools/optimize/levels.h"
+#include "tools/optimize/selection.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,7 +121,21 @@ bool extras_check_labels(const char *path, char *const *labels, size_t count, co
     return true;
 }
 
-bool extras_join_levels(struct onnx_graph *graph, const struct answer_rule *rule, struct onnx_report *report, struct failure *failure) {
+/* What sorts boxes out may be refused: where it goes, its refusals do. */
+static bool shape_candidates(struct onnx_graph *graph, const struct answer_rule *rule, struct onnx_report *report,
+                             struct failure *failure) {
+    const bool apart = rule->record.head == MORSEL_HEAD_YOLOV10 || rule->record.head == MORSEL_HEAD_SSD;
+    if (rule->output || rule->scores) return true;
+    bool changed = selection_cut(graph, apart ? SELECTION_APART : SELECTION_JOINED);
+    if (rule->record.head == MORSEL_HEAD_YOLOV8 && selection_split(graph, rule->record.classes)) changed = true;
+    if (!changed) return true;
+    onnx_report_anew(report);
+    return onnx_infer(graph, report, failure);
+}
+
+bool extras_shape_answer(struct onnx_graph *graph, const struct answer_rule *rule, struct onnx_report *report, struct failure *failure) {
     const struct levels_head head = {rule->bins, rule->product};
-    return !rule->levels || report->refusal_count || !levels_join(graph, &head) || onnx_infer(graph, report, failure);
+    if (rule->record.kind != MORSEL_ANSWER_DETECTIONS) return true;
+    if (!rule->levels) return shape_candidates(graph, rule, report, failure);
+    return report->refusal_count || !levels_join(graph, &head) || onnx_infer(graph, report, failure);
 }

@@ -21,7 +21,8 @@ void extras_check_batch(const struct onnx_graph *graph, struct onnx_report *repo
 bool extras_check_labels(const char *path, char *const *labels, size_t count, const struct onnx_graph *graph, struct onnx_report *report,
                          struct failure *failure);
 
-/* Outputs of a detector's levels become one for all, where the answer rule's head has such; graph and shapes as after onnx_infer(). */
-bool extras_join_levels(struct onnx_graph *graph, const struct answer_rule *rule, struct onnx_report *report, struct failure *failure);
+/* Outputs become what the answer rule's head tells of, which exporters write otherwise: a detector's levels become one, and boxes that it
+ * sorts out itself are left to the rule. Graph and shapes as after onnx_infer(). */
+bool extras_shape_answer(struct onnx_graph *graph, const struct answer_rule *rule, struct onnx_report *report, struct failure *failure);
 
 #endif

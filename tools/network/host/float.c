@@ -103,7 +103,7 @@ static bool infer(struct network *network, const struct npy *arrays, struct fail
     struct onnx_report report = {0};
     size_t count = shapes_of_arrays(own, arrays, bindings);
     bool good = (onnx_bind(own->graph, bindings, count, 1, &report, failure) && onnx_infer(own->graph, &report, failure) &&
-                 extras_join_levels(own->graph, &own->answer.rule, &report, failure)) ||
+                 extras_shape_answer(own->graph, &own->answer.rule, &report, failure)) ||
                 failure_prefix(failure, network->call.path);
     good = good && (!own->labels || answer_rule_has_labels(&own->answer.rule) ||
                     extras_check_labels(network->call.labels, own->labels, own->label_count, own->graph, &report, failure));

@@ -231,7 +231,14 @@ static bool find_anchors(struct answer_fit *fit) {
     return true;
 }
 
+/* Corners and scores of all candidates, where selection_cut() took away what chooses. */
+static void find_unsorted(struct answer_fit *fit) {
+    const bool may_be = fit->record.head == MORSEL_HEAD_YOLOV10 && !fit->rule->output && fit->network->output_count > 1;
+    if (may_be && find_pair(fit)) fit->record.head = MORSEL_HEAD_SSD;
+}
+
 static bool fit_detections(struct answer_fit *fit) {
+    find_unsorted(fit);
     return find_outputs(fit) && find_columns(fit) && find_classes(fit) && (!fit->rule->unit || answer_fit_unit(fit)) && find_anchors(fit) &&
            answer_fit_labels(fit, fit->record.scores, "scores", fit->record.classes);
 }

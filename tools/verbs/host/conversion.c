@@ -73,7 +73,7 @@ static bool bind(const struct conversion_call *call, const struct conversion *c,
     const struct sizes *sizes = &c->sizes;
     const struct onnx_binding *bindings = sizes->bindings + variant * sizes->binding_count;
     return (onnx_bind(graph, bindings, sizes->binding_count, call->batch, report, failure) && infer(graph, report, failure) &&
-            extras_join_levels(graph, &c->answer, report, failure)) ||
+            extras_shape_answer(graph, &c->answer, report, failure)) ||
            failure_prefix(failure, call->input);
 }
 

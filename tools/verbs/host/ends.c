@@ -172,6 +172,14 @@ void ends_find(const struct conversion_call *call, struct conversion *c) {
     onnx_report_free(&report);
 }
 
+/* Whether boxes are chosen there, as an answer rule does. */
+static bool chooses(const struct onnx_report *report) {
+    for (size_t r = 0; r < report->refusal_count; r++)
+        if (!strcmp(report->refusals[r].op, "TopK") || !strcmp(report->refusals[r].op, "NonMaxSuppression")) return true;
+    return false;
+}
+
 void ends_print(const struct conversion_call *call, const struct conversion *c) {
-    if (c->ends) message_error("%s: what is refused stands at an end of it: cut it off with %s", call->input, c->ends);
+    const char *rule = !call->answer && chooses(&c->report) ? "; for a detector's boxes --answer does both" : "";
+    if (c->ends) message_error("%s: what is refused stands at an end of it: cut it off with %s%s", call->input, c->ends, rule);
 }
