@@ -10,13 +10,14 @@
 #include "tools/optimize/pass.h"
 #include <string.h>
 
-enum { MEMBERS_MOST = 32, BOX = 4, JOINED_LEAST = BOX + 1, TURN_MOST = 16 };
+enum { MEMBERS_MOST = 32, STEPS_MOST = 500, BOX = 4, JOINED_LEAST = BOX + 1, TURN_MOST = 16 };
 
 struct selection {
     struct onnx_graph *graph;
     struct onnx_value *members[MEMBERS_MOST];
     int count;
     struct onnx_value *best; /* what the first choice looks for the largest of */
+    bool *stays;             /* of the outputs: it is not behind a choice, wherever the cut moves */
 };
 
 /* Refused or not. */
@@ -68,7 +69,7 @@ static bool mark_behind(struct selection *s) {
     bool any = false;
     for (size_t i = 0; i < g->node_count; i++) {
         struct onnx_node *node = g->nodes[i];
-        node->done = is_choice(node);
+        node->done = is_choice(node) && !node->folded;
         if (node->done && !any) s->best = onnx_input(node, is_called(node, "TopK") ? 0 : 1);
         any = any || node->done;
         for (int k = 0; k < node->input_count && !node->done; k++)
@@ -78,13 +79,14 @@ static bool mark_behind(struct selection *s) {
     return any;
 }
 
-/* Which outputs stay is answered before the cut moves. False: all. */
-static bool any_goes(const struct onnx_graph *g) {
+/* Whether an output is behind a choice. */
+static bool any_goes(struct selection *s) {
+    const struct onnx_graph *g = s->graph;
     bool any = false;
+    s->stays = onnx_alloc(s->graph, g->output_count * sizeof *s->stays);
     for (size_t i = 0; i < g->output_count; i++) {
-        struct onnx_value *output = g->outputs[i];
-        output->answer = output->producer && output->producer->done ? -1 : 1;
-        any = any || output->answer < 0;
+        s->stays[i] = !g->outputs[i]->producer || !g->outputs[i]->producer->done;
+        any = any || !s->stays[i];
     }
     return any;
 }
@@ -167,9 +169,9 @@ static struct onnx_node *next_out(const struct selection *s) {
 }
 
 static bool find_cut(struct selection *s, enum selection_form form) {
-    while (!(form == SELECTION_JOINED ? is_joined(s) : are_apart(s))) {
+    for (int step = 0; !(form == SELECTION_JOINED ? is_joined(s) : are_apart(s)); step++) {
         struct onnx_node *node = next_out(s);
-        if (!node || is_layer(node) || !take_out(s, node) || !s->count) return false;
+        if (!node || step == STEPS_MOST || is_layer(node) || !take_out(s, node) || !s->count) return false;
     }
     return true;
 }
@@ -188,12 +190,12 @@ static void turn(struct selection *s) {
     }
 }
 
-/* In front of those that stay, which have a positive answer. From the third on they share a name, and get numbers behind it. */
-static void set_outputs(struct onnx_graph *g, struct onnx_value *const *values, int new_count) {
+/* In front of those that stay. From the third on they share a name, and get numbers behind it. */
+static void set_outputs(struct onnx_graph *g, struct onnx_value *const *values, int new_count, const bool *stays) {
     static const char *const names[] = {"boxes", "scores", "others"};
     struct onnx_value **outputs = onnx_alloc(g, (g->output_count + (size_t)new_count) * sizeof *outputs);
     size_t count = 0;
-    for (size_t i = 0; i < g->output_count; i++) g->outputs[i]->is_output = g->outputs[i]->answer > 0;
+    for (size_t i = 0; i < g->output_count; i++) g->outputs[i]->is_output = stays[i];
     for (int i = 0; i < new_count; i++) {
         const char *name = new_count == 1 ? "candidates" : names[i < 2 ? i : 2];
         struct onnx_value *output = edit_value(g, name, ONNX_FLOAT, &values[i]->shape);
@@ -210,22 +212,23 @@ static void set_outputs(struct onnx_graph *g, struct onnx_value *const *values, 
 
 bool selection_cut(struct onnx_graph *g, enum selection_form form) {
     struct selection s = {.graph = g};
-    if (!mark_behind(&s) || !any_goes(g)) return false;
+    if (!mark_behind(&s) || !any_goes(&s)) return false;
     pass_floats(g);
     if (!find_members(&s) || !find_cut(&s, form)) return false;
     if (form == SELECTION_APART) turn(&s);
-    set_outputs(g, s.members, s.count);
+    set_outputs(g, s.members, s.count, s.stays);
     return true;
 }
 
 bool selection_split(struct onnx_graph *g, int64_t scores) {
     struct onnx_value *x = g->outputs[0], *parts[3];
-    if (!is_line(x) || !x->producer) return false;
+    if (!is_line(x) || !x->producer || scores < 1 || scores > INT32_MAX) return false;
     const int axis = x->shape.dims[1] < x->shape.dims[2] ? 1 : 2;
     const int64_t ends[4] = {0, BOX, BOX + scores, x->shape.dims[axis]};
-    if (scores < 1 || scores > INT32_MAX || ends[2] >= ends[3]) return false;
-    for (size_t i = 0; i < g->output_count; i++) g->outputs[i]->answer = i ? 1 : -1;
+    if (ends[2] >= ends[3]) return false;
+    bool *stays = onnx_alloc(g, g->output_count * sizeof *stays);
+    for (size_t i = 1; i < g->output_count; i++) stays[i] = true;
     for (int k = 0; k < 3; k++) parts[k] = graph_slice(g, x, axis, ends[k], ends[k + 1]);
-    set_outputs(g, parts, 3);
+    set_outputs(g, parts, 3, stays);
     return true;
 }
