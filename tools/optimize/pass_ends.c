@@ -241,11 +241,19 @@ static struct onnx_value *log_of_sum(struct onnx_graph *g, struct onnx_node *nod
     return put(g, node, "Log", sum, NULL, &sum->shape);
 }
 
+/* A LogSoftmax, or the Softmax in front of a Log: what is far below the largest is 0 in bytes, and in floats from 64 on. */
+static struct onnx_node *softmax_of(struct onnx_node *node) {
+    struct onnx_node *before = graph_is(node, "Log") && onnx_input(node, 0) ? node->inputs[0]->producer : NULL;
+    if (graph_is(node, "LogSoftmax")) return node;
+    return before && graph_is(before, "Softmax") ? before : NULL;
+}
+
 static bool change_log_softmax(struct onnx_graph *g, struct onnx_node *node) {
-    struct onnx_value *x = onnx_input(node, 0), *rest;
+    const struct onnx_node *softmax = softmax_of(node);
+    struct onnx_value *x = softmax ? onnx_input(softmax, 0) : NULL, *rest;
     bool goes[ONNX_MAX_RANK];
     int axis;
-    if (!graph_is(node, "LogSoftmax") || !sees_one_axis(node, x, goes, &axis)) return false;
+    if (!softmax || !sees_one_axis(softmax, x, goes, &axis)) return false;
     struct onnx_value *log = log_of_sum(g, node, x, reduced(g, node, "ReduceMax", x, goes), goes, &rest);
     become(g, node, "Sub", rest, log);
     return true;

@@ -25,6 +25,8 @@ static void results_stay_what_they_are(void **state) {
         "ArgMax x > a axis:1; Cast a > y to:6",
         "LogSoftmax x > y",
         "LogSoftmax x > y axis:1",
+        "Softmax x > p axis:1; Log p > y",
+        "Softmax x > p axis:1; Log p > l; Mul p l > e; Mul e #10 > y", /* of an entropy */
         "ReduceL1 x > y axes=1,2",
         "ReduceSumSquare x > y axes=0 keepdims:0",
         "Abs x > a; ReduceLogSum a > y axes=2",
@@ -157,10 +159,26 @@ static void a_claim_is_no_count(void **state) {
     }
 }
 
+/* Where its Softmax is 0 a Log is not infinite: 200 below the largest it is about -200. */
+static void a_log_of_softmax_has_no_zero(void **state) {
+    (void)state;
+    static const float x[8] = {0, 200, 199, -500, 3, 3, -97, 2};
+    static const double want[8] = {-200.313261688, -0.313261688, -1.313261688,   -700.313261688,
+                                   -0.861994804,   -0.861994804, -100.861994804, -1.861994804};
+    struct onnx_graph *g = network(17, "2,4", "Softmax x > p; Log p > y");
+    size_t count;
+    graph_optimize(g, NULL);
+    float *y = run_graph(g, x, &count);
+    assert_int_equal(count, 8);
+    for (size_t i = 0; i < count; i++) assert_true(fabs(y[i] - want[i]) <= 1e-6 * (1 + fabs(want[i])));
+    free(y);
+    onnx_free(g);
+}
+
 /* Bytes would make other numbers of them: each node that is made is marked, and stays so when another pass decomposes it. */
 static void what_is_made_is_marked(void **state) {
     (void)state;
-    static const char *const texts[] = {"ArgMax x > y axis:1", "LogSoftmax x > y",      "Hardmax x > y",
+    static const char *const texts[] = {"ArgMax x > y axis:1", "LogSoftmax x > y",      "Hardmax x > y",         "Softmax x > p; Log p > y",
                                         "Greater x #1 > y",    "ReduceL1 x > y axes=1", "TopK x $3 > y i axis:1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct onnx_graph *g = network(17, "4,5,6", texts[i]);
@@ -202,10 +220,15 @@ static void an_output_that_becomes_float_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_stay_what_they_are),     cmocka_unit_test(the_first_of_equal_maxima_is_hard),
-        cmocka_unit_test(infinities_are_compared),        cmocka_unit_test(the_largest_come_in_their_order),
-        cmocka_unit_test(what_reads_integers_keeps_them), cmocka_unit_test(a_claim_is_no_count),
-        cmocka_unit_test(what_is_made_is_marked),         cmocka_unit_test(an_output_that_becomes_float_is_told),
+        cmocka_unit_test(results_stay_what_they_are),
+        cmocka_unit_test(the_first_of_equal_maxima_is_hard),
+        cmocka_unit_test(infinities_are_compared),
+        cmocka_unit_test(the_largest_come_in_their_order),
+        cmocka_unit_test(what_reads_integers_keeps_them),
+        cmocka_unit_test(a_claim_is_no_count),
+        cmocka_unit_test(a_log_of_softmax_has_no_zero),
+        cmocka_unit_test(what_is_made_is_marked),
+        cmocka_unit_test(an_output_that_becomes_float_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
