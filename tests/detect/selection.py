@@ -8,6 +8,7 @@ Each case is a head on a small random network, with an end as an exporter writes
 float, as a blob, and as a blob of the QDQ file. Classes are a softmax and the threshold is one half, so that a candidate has one class.
 """
 import json
+import subprocess
 import sys
 import tempfile
 
@@ -29,6 +30,7 @@ CASES = {
     "yolov10 with masks": ("yolov10", "topk", 1, 7, 13),
     "boxes and scores to suppress": ("ssd", "nms", 1, 0, 13),
     "boxes and scores to suppress, turned": ("ssd", "nms turned", 1, 0, 17),
+    "corners to suppress, with masks": ("yolov10", "nms", 1, 5, 13),
     "centres to suppress": ("yolov8", "nms of centres", 1, 0, 13),
     "centres and points to suppress": ("yolov8", "nms of centres", 1, 6, 13),
     "centres by a matrix": ("yolov7", "nms by a matrix", 1, 0, 13),
@@ -97,7 +99,7 @@ def end_by_topk(net, parts, images, more, opset):
     net.output(net.node("Concat", *told, axis=2, name="output0"))
 
 
-def end_by_suppression(net, boxes_of, scores, opset, **attributes):
+def end_by_suppression(net, boxes_of, scores, opset, others=None, **attributes):
     """Boxes [1, n, 4] and scores [1, classes, n] become boxes, scores and classes of those that stay."""
     limits = [net.constant(np.array([value], kind)) for value, kind in ((100, np.int64), (IOU, np.float32), (THRESHOLD, np.float32))]
     chosen = net.node("NonMaxSuppression", boxes_of, scores, *limits, **attributes)
@@ -106,6 +108,9 @@ def end_by_suppression(net, boxes_of, scores, opset, **attributes):
     net.output(net.node("Gather", boxes_of, at, axis=0, name="kept_boxes"))
     net.output(net.node("GatherND", scores, chosen, name="kept_scores"))
     net.output(net.node("Cast", index, to=TensorProto.FLOAT, name="kept_classes"))
+    if others:
+        others = net.node("Transpose", others, perm=[0, 2, 1])
+        net.output(net.node("Gather", net.squeezed("Squeeze", others, 0, opset), at, axis=0, name="kept_others"))
 
 
 def make(case, seed):
@@ -119,7 +124,7 @@ def make(case, seed):
         if end == "nms":  # scores were lines, too, and a box is told after them
             scores = net.node("Transpose", scores, perm=[0, 2, 1])
             scores = net.node("Transpose", scores, perm=[0, 2, 1])
-        end_by_suppression(net, boxes_of, scores, opset)
+        end_by_suppression(net, boxes_of, scores, opset, others=others)
     elif end == "nms by a matrix":
         lines = net.node("Concat", centre, size, net.node("Sigmoid", net.part(centre, 0, 1, 1)), scores, axis=1)
         lines = net.node("Transpose", lines, perm=[0, 2, 1])
@@ -155,22 +160,41 @@ def chosen_by_onnxruntime(case, outputs):
         whole = np.array([centred(line) for line in lines])
         return [boxes.suppressed({"threshold": THRESHOLD, "iou": IOU}, whole, lines[:, 4:4 + CLASSES])]
     told = [centred(b) for b in outputs[0]] if end == "nms of centres" else outputs[0]
-    return [[(int(c), p, *b) for b, p, c in zip(told, *outputs[1:])]]
+    return [[(int(c), p, *b) for b, p, c in zip(told, *outputs[1:3])]]
 
 
-def chosen_of_blob(head, outputs):
-    """Of what is left of the network, in 8 bits: one of the rule's own."""
-    rule = {"threshold": THRESHOLD, "iou": 1 if head == "yolov10" else IOU}
+def chosen_of_blob(rule, outputs):
+    """Of what is left of the network, in 8 bits."""
+    head, rule = rule["head"], {"threshold": THRESHOLD, "iou": rule.get("iou", 1), "most": rule["most"]}
     outputs = [x.transpose(0, 2, 1) if x.shape[1] < x.shape[2] else x for x in outputs]
     if len(outputs) == 1 and head == "yolov7":
         return [boxes.suppressed(rule, np.array([centred(line) for line in x]), x[:, 4:5] * x[:, 5:]) for x in outputs[0]]
     if len(outputs) == 1:
         outputs = np.split(outputs[0], [4], axis=2)
     told = [np.array([centred(b) for b in image]) if head == "yolov8" else image for image in outputs[0]]
-    return [boxes.suppressed(rule, b, p)[:MOST if head == "yolov10" else 100] for b, p in zip(told, outputs[1])]
+    return [boxes.suppressed(rule, b, p)[:rule["most"]] for b, p in zip(told, outputs[1])]
 
 
 # ---- both ----
+
+
+def wrong_rules(head, end):
+    """What else a rule may say, and why it would be wrong."""
+    if head in ("yolov10", "ssd"):
+        yield {"head": "yolov8", "background": False}, "the network sorts out corners by TopK" if end == "topk" else "head yolov8 wants"
+    elif end == "nms of centres":
+        yield {"head": "yolov10"}, "the network suppresses those of centre and size"
+    if end != "topk" and head in ("yolov10", "ssd"):
+        yield {"iou": 1}, "which is left to the rule"
+
+
+def refused(work, path, rule, why):
+    json.dump(rule, open(f"{work}/wrong.json", "w"))
+    done = subprocess.run([*boxes.MORSEL, "run", path, "--input", f"{work}/x.npy", "--answer", f"{work}/wrong.json"], capture_output=True, text=True)
+    if done.returncode == 1 and why in done.stderr:
+        return True
+    print(f"FAIL selection: {rule} ended with {done.returncode}: {done.stderr}")
+    return False
 
 
 def try_case(case, work):
@@ -180,16 +204,17 @@ def try_case(case, work):
     x = np.random.default_rng(5).normal(0, 1, (images, 3, SIDE, SIDE)).astype(np.float32)
     np.save(f"{work}/x.npy", x)
     rule = {"kind": "detections", "head": head, "threshold": THRESHOLD, "most": MOST if end == "topk" else 100}
-    if head != "yolov10":
+    if end != "topk":
         rule["iou"] = IOU
     if head == "ssd":
         rule.update(coordinates="pixels", background=False)
     if more and head == "yolov8":
         rule["classes"] = CLASSES
+    good = end == "nothing" or all(refused(work, path, {**rule, **other}, why) for other, why in wrong_rules(head, end))
     json.dump(rule, open(f"{work}/answer.json", "w"))
-    rule = ["--answer", f"{work}/answer.json"]
+    told, rule = rule, ["--answer", f"{work}/answer.json"]
     wanted = chosen_by_onnxruntime(case, ort.InferenceSession(path).run(None, {"x": x}))
-    good = levels.compare_all(f"{case}, in float", boxes.found_in_all(work, path, *rule), wanted)
+    good &= levels.compare_all(f"{case}, in float", boxes.found_in_all(work, path, *rule), wanted)
     levels.tool("quantize", path, "--data", f"{work}/x.npy", *rule, "-o", f"{work}/net.morsel", "-o", f"{work}/qdq.onnx")
     levels.tool("convert", f"{work}/qdq.onnx", *rule, "-o", f"{work}/again.morsel")
     names = [o["name"] for o in json.loads(levels.tool("inspect", f"{work}/net.morsel", "--json"))["outputs"]]
@@ -200,7 +225,7 @@ def try_case(case, work):
     files = [f"{work}/{name}.npy" for name in names]
     asked = [part for i, y in enumerate(files) for part in ("--output", f"{i}={y}")]
     got = boxes.found_in_all(work, f"{work}/net.morsel", *asked)
-    good &= levels.compare_all(f"{case}, quantized", got, chosen_of_blob(head, [np.load(y).astype(np.float64) for y in files]))
+    good &= levels.compare_all(f"{case}, quantized", got, chosen_of_blob(told, [np.load(y).astype(np.float64) for y in files]))
     in_float = [name.replace(".npy", ".float.npy") for name in files]
     boxes.found_in_all(work, path, *rule, *[part for i, y in enumerate(in_float) for part in ("--output", f"{i}={y}")])
     aside = [np.sqrt(np.mean((np.load(a) - np.load(b)) ** 2)) for a, b in zip(files, in_float)]

@@ -17,7 +17,8 @@ struct selection {
     struct onnx_value *members[MEMBERS_MOST];
     int count;
     struct onnx_value *best; /* what the first choice looks for the largest of */
-    bool *stays;             /* of the outputs: it is not behind a choice, wherever the cut moves */
+    bool activates;
+    bool *stays; /* of the outputs: it is not behind a choice, wherever the cut moves */
 };
 
 /* Refused or not. */
@@ -30,14 +31,24 @@ static bool is_choice(const struct onnx_node *node) {
 }
 
 static bool has_weights(const struct onnx_node *node) {
-    for (int k = 0; k < node->input_count; k++)
-        if (node->inputs[k] && node->inputs[k]->constant && node->inputs[k]->constant->count > TURN_MOST) return true;
+    for (int k = 0; k < node->input_count; k++) {
+        const struct onnx_tensor *numbers = onnx_input_constant(node, k);
+        if (numbers && numbers->type == ONNX_FLOAT && numbers->count > TURN_MOST) return true;
+    }
     return false;
 }
 
 /* A product by 4 x 4 makes corners of centres and sides. */
 static bool is_layer(const struct onnx_node *node) {
     return strstr(node->op, "Conv") || ((strstr(node->op, "MatMul") || strstr(node->op, "Gemm")) && has_weights(node));
+}
+
+/* Scores of what is told, or boxes from cells and anchors: a rule that gets less than that would be wrong. */
+static bool decodes(const struct onnx_node *node) {
+    static const char *const names[] = {"Exp", "Sigmoid", "Softmax", "Tanh", "Pow"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_called(node, names[i])) return true;
+    return is_layer(node) || has_weights(node);
 }
 
 /* --- The cut --- */
@@ -75,6 +86,7 @@ static bool mark_behind(struct selection *s) {
         for (int k = 0; k < node->input_count && !node->done; k++)
             node->done = node->inputs[k] && !node->inputs[k]->constant && node->inputs[k]->producer && node->inputs[k]->producer->done;
         if (node->done && is_layer(node)) return false;
+        s->activates = s->activates || (node->done && (is_called(node, "Sigmoid") || is_called(node, "Softmax")));
     }
     return any;
 }
@@ -171,9 +183,57 @@ static struct onnx_node *next_out(const struct selection *s) {
 static bool find_cut(struct selection *s, enum selection_form form) {
     for (int step = 0; !(form == SELECTION_JOINED ? is_joined(s) : are_apart(s)); step++) {
         struct onnx_node *node = next_out(s);
-        if (!node || step == STEPS_MOST || is_layer(node) || !take_out(s, node) || !s->count) return false;
+        if (!node || step == STEPS_MOST || decodes(node) || !take_out(s, node) || !s->count) return false;
     }
     return true;
+}
+
+/* --- What boxes are behind the cut --- */
+
+/* Corners of centres and sizes: half of the size is taken away, in one way or another. */
+static bool takes_away(const struct onnx_node *node) {
+    if (is_called(node, "Sub") || is_called(node, "Neg") || strstr(node->op, "MatMul") || strstr(node->op, "Gemm")) return true;
+    for (int k = 0; k < node->input_count && (is_called(node, "Mul") || is_called(node, "Div")); k++) {
+        const struct onnx_tensor *factors = onnx_input_constant(node, k);
+        for (size_t i = 0; factors && factors->type == ONNX_FLOAT && i < factors->count && i < TURN_MOST; i++)
+            if (onnx_number(factors, i) < 0) return true;
+    }
+    return false;
+}
+
+/* What picks lines has its data first; the lines' numbers are of no interest. */
+static int inputs_followed(const struct onnx_node *node) {
+    return strstr(node->op, "Gather") || strstr(node->op, "Slice") || strstr(node->op, "Shape") ? 1 : node->input_count;
+}
+
+/* Between the cut and a value, where nodes are done. */
+static bool is_turned_before(const struct onnx_graph *g, struct onnx_value *value) {
+    bool turned = false;
+    for (size_t i = 0; i < g->value_count; i++) g->values[i]->lowered = NULL;
+    value->lowered = value;
+    for (size_t n = g->node_count; n-- > 0;) {
+        const struct onnx_node *node = g->nodes[n];
+        bool on_path = false;
+        for (int k = 0; k < node->output_count; k++) on_path = on_path || (node->outputs[k] && node->outputs[k]->lowered);
+        if (!on_path || !node->done) continue;
+        turned = turned || takes_away(node);
+        for (int k = 0; k < node->input_count && k < inputs_followed(node); k++)
+            if (node->inputs[k]) node->inputs[k]->lowered = value;
+    }
+    for (size_t i = 0; i < g->value_count; i++) g->values[i]->lowered = NULL;
+    return turned;
+}
+
+static struct selection_kind kind_of(const struct selection *s) {
+    const struct onnx_graph *g = s->graph;
+    struct selection_kind kind = {.activates = s->activates};
+    for (size_t n = 0; n < g->node_count && !kind.suppresses; n++) {
+        const struct onnx_node *node = g->nodes[n];
+        kind.suppresses = node->done && is_called(node, "NonMaxSuppression");
+        if (!kind.suppresses || !onnx_input(node, 0)) continue;
+        kind.centres = onnx_attribute_int(node, "center_point_box", 0) == 1 || is_turned_before(g, node->inputs[0]);
+    }
+    return kind;
 }
 
 /* --- The new outputs --- */
@@ -210,11 +270,12 @@ static void set_outputs(struct onnx_graph *g, struct onnx_value *const *values, 
     edit_clean(g);
 }
 
-bool selection_cut(struct onnx_graph *g, enum selection_form form) {
+bool selection_cut(struct onnx_graph *g, enum selection_form form, struct selection_kind *kind) {
     struct selection s = {.graph = g};
     if (!mark_behind(&s) || !any_goes(&s)) return false;
     pass_floats(g);
     if (!find_members(&s) || !find_cut(&s, form)) return false;
+    *kind = kind_of(&s);
     if (form == SELECTION_APART) turn(&s);
     set_outputs(g, s.members, s.count, s.stays);
     return true;

@@ -36,8 +36,9 @@ static void check(const char *nodes, const char *names, enum selection_form form
     struct onnx_graph *g = with_outputs(nodes, names, &report);
     struct failure failure;
     const size_t outputs = g->output_count, count = g->node_count;
+    struct selection_kind kind;
     char text[400] = "";
-    const bool cut = selection_cut(g, form);
+    const bool cut = selection_cut(g, form, &kind);
     if (cut != (wanted != NULL)) fail_msg("%s: %s", nodes, cut ? "cut" : "not cut");
     if (!cut) assert_true(g->output_count == outputs && g->node_count == count);
     if (cut) onnx_report_anew(&report);
@@ -49,7 +50,7 @@ static void check(const char *nodes, const char *names, enum selection_form form
         for (int k = 0; k < shape->rank; k++) sprintf(text + strlen(text), "%s%d", k ? "x" : "", (int)shape->dims[k]);
     }
     if (cut && strcmp(text, wanted)) fail_msg("%s of %s: %s, wanted %s", names, nodes, text, wanted);
-    if (cut && selection_cut(g, form)) fail_msg("%s of %s: cut twice", names, nodes);
+    if (cut && selection_cut(g, form, &kind)) fail_msg("%s of %s: cut twice", names, nodes);
     onnx_report_free(&report);
     onnx_free(g);
 }
@@ -105,6 +106,39 @@ static void others_are_not_cut(void **state) {
           "y", SELECTION_JOINED, NULL); /* of two layers */
 }
 
+/* Corners or centres: what is between the cut and the suppression tells. */
+static void boxes_are_told_apart(void **state) {
+    (void)state;
+#define NMS(boxes, more) \
+    "; Transpose s > z perm=0,2,1; NonMaxSuppression " boxes " z $10 #0.5 #0.5 > n " more "; Gather n $2 > a axis=1; Cast a > y to=1"
+    static const struct {
+        const char *nodes;
+        enum selection_form form;
+        bool suppresses, centres;
+    } cases[] = {
+        {COLUMNS("9") PARTS NMS("b", ""), SELECTION_APART, true, false},
+        {COLUMNS("9") PARTS NMS("b", ""), SELECTION_JOINED, true, false},
+        {COLUMNS("9") PARTS NMS("b", "center_point_box:1"), SELECTION_APART, true, true},
+        {COLUMNS("9") PARTS "; MatMul b %4x4 > f" NMS("f", ""), SELECTION_JOINED, true, true},
+        {COLUMNS("9") PARTS "; MatMul b %4x4 > f" NMS("f", ""), SELECTION_APART, true, false},
+        {COLUMNS("9") PARTS "; Mul b #-0.5 > f" NMS("f", ""), SELECTION_JOINED, true, true},
+        {COLUMNS("9") PARTS "; Mul b #0.5 > h; ArgMax s > i axis=2 keepdims=1; Cast i > o to=1; Add h o > f" NMS("f", ""), SELECTION_JOINED,
+         true, false},
+        {COLUMNS("9") PARTS "; Sub b #1 > f" NMS("f", ""), SELECTION_JOINED, true, true},
+        {COLUMNS("9") PARTS "; Sub s #1 > e; TopK e $3 > v i axis=1; GatherElements b i > y axis=1", SELECTION_JOINED, false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct onnx_report report = {0};
+        struct selection_kind kind;
+        struct onnx_graph *g = with_outputs(cases[i].nodes, "y", &report);
+        if (!selection_cut(g, cases[i].form, &kind)) fail_msg("%s: not cut", cases[i].nodes);
+        if (kind.suppresses != cases[i].suppresses || kind.centres != cases[i].centres)
+            fail_msg("%s: suppresses %d, centres %d", cases[i].nodes, kind.suppresses, kind.centres);
+        onnx_report_free(&report);
+        onnx_free(g);
+    }
+}
+
 static void more_numbers_are_split_off(void **state) {
     (void)state;
     static const struct {
@@ -144,6 +178,7 @@ int main(void) {
         cmocka_unit_test(what_suppresses_is_left_to_the_rule),
         cmocka_unit_test(other_outputs_stay),
         cmocka_unit_test(others_are_not_cut),
+        cmocka_unit_test(boxes_are_told_apart),
         cmocka_unit_test(more_numbers_are_split_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
