@@ -11,8 +11,8 @@ comes last. --from starts with the weights of an ONNX file, float or in 8 bits a
 MobileNetV2 on ImageNet: all but the last layer, of a state dictionary whose layers come in the order of ours, whatever their names.
 --skip P leaves out some of what the network knows: a picture whose last loss was below the mean, with probability P; the others of these
 count 1 / (1 - P) times, so that gradients are the same on average (InfoBatch, Qin et al. 2024). --mix P pastes a rectangle of another
-picture into each of a batch, with probability P, and both classes count by their areas (CutMix, Yun et al. 2019). Losses of such a batch say
-nothing about what the network knows. The last two epochs have all pictures, as they are.
+picture into each of a batch, with probability P, and both classes count by their areas (CutMix, Yun et al. 2019). Losses of such a batch
+say nothing about what the network knows. The last two epochs have all pictures, as they are.
 -o writes the network as ONNX, batch norms folded, as `morsel quantize` takes it. By `torchrun --nproc-per-node 2 train.py ...` two
 processes share each batch, and a batch norm sees its process's part. It runs at the lowest priority: what else the machine does goes
 first. requirements.txt says what it needs; jemalloc is taken where it is installed."""
@@ -128,7 +128,8 @@ def mixed(x, generator):
     """CutMix: a rectangle of random size and place in each picture is that of the next one of the batch. The share of its own pixels."""
     size = x.shape[-1]
     side = size * torch.rand(1, generator=generator).sqrt()
-    low, high = ((torch.rand(2, generator=generator) * size + half).round().int().clamp(0, size).tolist() for half in (-side / 2, side / 2))
+    centre = torch.rand(2, generator=generator) * size
+    low, high = ((centre + half).round().int().clamp(0, size).tolist() for half in (-side / 2, side / 2))
     inside = (slice(None), slice(None), slice(low[0], high[0]), slice(low[1], high[1]))
     x[inside] = x.roll(1, 0)[inside]
     return 1 - (high[0] - low[0]) * (high[1] - low[1]) / size ** 2
