@@ -22,19 +22,16 @@ import levels
 
 SIDE, CELL, CLASSES, IOU, THRESHOLD, MOST = 64, 8, 5, 0.45, 0.5, 20
 
-# Head of the rule, what the network ends with, images, numbers more of a candidate, opset.
+# What the network ends with, images, numbers more of a candidate, opset.
 CASES = {
-    "yolov10": ("yolov10", "topk", 1, 0, 13),
-    "yolov10 of opset 11": ("yolov10", "topk", 1, 0, 11),
-    "yolov10 with a batch": ("yolov10", "topk", 2, 0, 18),
-    "yolov10 with masks": ("yolov10", "topk", 1, 7, 13),
-    "boxes and scores to suppress": ("ssd", "nms", 1, 0, 13),
-    "boxes and scores to suppress, turned": ("ssd", "nms turned", 1, 0, 17),
-    "corners to suppress, with masks": ("yolov10", "nms", 1, 5, 13),
-    "centres to suppress": ("yolov8", "nms of centres", 1, 0, 13),
-    "centres and points to suppress": ("yolov8", "nms of centres", 1, 6, 13),
-    "centres by a matrix": ("yolov7", "nms by a matrix", 1, 0, 13),
-    "centres and points": ("yolov8", "nothing", 1, 6, 13),
+    "best": ("topk", 1, 0, 13),
+    "best, opset 11": ("topk", 1, 0, 11),
+    "best of a batch": ("topk", 2, 0, 18),
+    "best with masks": ("topk", 1, 7, 13),
+    "suppressed": ("nms", 1, 0, 13),
+    "suppressed, opset 17": ("nms", 1, 0, 17),
+    "suppressed with masks": ("nms", 1, 5, 13),
+    "centres and points": ("nothing", 1, 6, 13),
 }
 
 
@@ -99,47 +96,41 @@ def end_by_topk(net, parts, images, more, opset):
     net.output(net.node("Concat", *told, axis=2, name="output0"))
 
 
-def end_by_suppression(net, boxes_of, scores, opset, others=None, **attributes):
-    """Boxes [1, n, 4] and scores [1, classes, n] become boxes, scores and classes of those that stay."""
-    limits = [net.constant(np.array([value], kind)) for value, kind in ((100, np.int64), (IOU, np.float32), (THRESHOLD, np.float32))]
-    chosen = net.node("NonMaxSuppression", boxes_of, scores, *limits, **attributes)
-    index, at = (net.squeezed("Squeeze", net.node("Gather", chosen, net.ints(k), axis=1), 1, opset) for k in (1, 2))
-    boxes_of = net.squeezed("Squeeze", boxes_of, 0, opset)
-    net.output(net.node("Gather", boxes_of, at, axis=0, name="kept_boxes"))
-    net.output(net.node("GatherND", scores, chosen, name="kept_scores"))
-    net.output(net.node("Cast", index, to=TensorProto.FLOAT, name="kept_classes"))
-    if others:
-        others = net.node("Transpose", others, perm=[0, 2, 1])
-        net.output(net.node("Gather", net.squeezed("Squeeze", others, 0, opset), at, axis=0, name="kept_others"))
+def end_by_suppression(net, parts, more, opset):
+    """What is likely is suppressed by class, as boxes that are far apart: [1, count, box, score, class, more]."""
+    centre, size, scores, others = parts
+    lines = net.node("Concat", corners(net, centre, size, 1), scores, *([others] if more else []), axis=1)
+    lines = net.node("Transpose", lines, perm=[0, 2, 1])
+    boxes_of, scores = net.part(lines, 0, 4, 2), net.part(lines, 4, 4 + CLASSES, 2)
+    first = net.constant(np.array(0, np.int64))
+    best = net.node("Gather", net.largest(scores, opset), first, axis=0)
+    index = net.node("Gather", net.node("ArgMax", scores, axis=-1, keepdims=0), first, axis=0)
+    likely = net.node("Transpose", net.node("NonZero", net.node("Greater", best, net.constant(np.float32(THRESHOLD)))), perm=[1, 0])
+    box = net.node("GatherND", net.node("Gather", boxes_of, first, axis=0), likely)
+    best, index = net.node("GatherND", best, likely), net.node("GatherND", index, likely)
+    far = net.node("Mul", net.node("Cast", net.squeezed("Unsqueeze", index, 1, opset), to=TensorProto.FLOAT), net.constant(np.float32(1000)))
+    apart = net.squeezed("Unsqueeze", net.node("Add", box, far), 0, opset)
+    best_of_all = net.node("Unsqueeze", best, net.ints(0, 1))
+    limits = [net.constant(np.array([value], kind)) for value, kind in ((100, np.int64), (IOU, np.float32))]
+    at = net.squeezed("Squeeze", net.node("Gather", net.node("NonMaxSuppression", apart, best_of_all, *limits), net.ints(2), axis=1), 1, opset)
+    told = [net.node("Gather", box, at, axis=0), net.node("Reshape", net.node("Gather", best, at, axis=0), net.ints(-1, 1)),
+            net.node("Cast", net.node("Reshape", net.node("Gather", index, at, axis=0), net.ints(-1, 1)), to=TensorProto.FLOAT)]
+    if more:
+        others = net.node("GatherND", net.node("Gather", net.part(lines, 4 + CLASSES, 4 + CLASSES + more, 2), first, axis=0), likely)
+        told.append(net.node("Gather", others, at, axis=0))
+    net.output(net.node("Reshape", net.node("Concat", *told, axis=-1), net.ints(1, -1, 6 + more), name="output0"))
 
 
 def make(case, seed):
-    head, end, images, more, opset = CASES[case]
+    end, images, more, opset = CASES[case]
     net = Net(images, SIDE, SIDE, seed)
     parts = centre, size, scores, others = candidates(net, images, more)
     if end == "topk":
         end_by_topk(net, parts, images, more, opset)
-    elif end in ("nms", "nms turned"):
-        boxes_of = net.node("Transpose", corners(net, centre, size, 1), perm=[0, 2, 1])
-        if end == "nms":  # scores were lines, too, and a box is told after them
-            scores = net.node("Transpose", scores, perm=[0, 2, 1])
-            scores = net.node("Transpose", scores, perm=[0, 2, 1])
-        end_by_suppression(net, boxes_of, scores, opset, others=others)
-    elif end == "nms by a matrix":
-        lines = net.node("Concat", centre, size, net.node("Sigmoid", net.part(centre, 0, 1, 1)), scores, axis=1)
-        lines = net.node("Transpose", lines, perm=[0, 2, 1])
-        turn = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [-0.5, 0, 0.5, 0], [0, -0.5, 0, 0.5]], np.float32)
-        scores = net.node("Mul", net.part(lines, 5, 5 + CLASSES, 2), net.part(lines, 4, 5, 2))
-        scores = net.node("Transpose", scores, perm=[0, 2, 1])
-        end_by_suppression(net, net.node("MatMul", net.part(lines, 0, 4, 2), net.constant(turn)), scores, opset)
+    elif end == "nms":
+        end_by_suppression(net, parts, more, opset)
     else:
-        lines = net.node("Concat", centre, size, scores, *([others] if more else []), axis=1, name="output0" if end == "nothing" else None)
-        if end == "nothing":
-            net.output(lines)
-        else:
-            lines = net.node("Transpose", lines, perm=[0, 2, 1])
-            scores = net.node("Transpose", net.part(lines, 4, 4 + CLASSES, 2), perm=[0, 2, 1])
-            end_by_suppression(net, net.part(lines, 0, 4, 2), scores, opset, center_point_box=1)
+        net.output(net.node("Concat", *parts, axis=1, name="output0"))
     return net
 
 
@@ -150,87 +141,71 @@ def centred(box):
     return [box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2]
 
 
-def chosen_by_onnxruntime(case, outputs):
+def chosen_by_onnxruntime(end, outputs):
     """(class, p, x0, y0, x1, y1) of each image."""
-    head, end, images, more, opset = CASES[case]
-    if end == "topk":
+    if end != "nothing":
         return [[(int(r[5]), r[4], *r[:4]) for r in image if r[4] >= THRESHOLD] for image in outputs[0]]
-    if end == "nothing":
-        lines = outputs[0][0].T.astype(np.float64)
-        whole = np.array([centred(line) for line in lines])
-        return [boxes.suppressed({"threshold": THRESHOLD, "iou": IOU}, whole, lines[:, 4:4 + CLASSES])]
-    told = [centred(b) for b in outputs[0]] if end == "nms of centres" else outputs[0]
-    return [[(int(c), p, *b) for b, p, c in zip(told, *outputs[1:3])]]
+    lines = outputs[0][0].T.astype(np.float64)
+    whole = np.array([centred(line) for line in lines])
+    return [boxes.suppressed({"threshold": THRESHOLD, "iou": IOU}, whole, lines[:, 4:4 + CLASSES])]
 
 
 def chosen_of_blob(rule, outputs):
     """Of what is left of the network, in 8 bits."""
-    head, rule = rule["head"], {"threshold": THRESHOLD, "iou": rule.get("iou", 1), "most": rule["most"]}
-    outputs = [x.transpose(0, 2, 1) if x.shape[1] < x.shape[2] else x for x in outputs]
-    if len(outputs) == 1 and head == "yolov7":
-        return [boxes.suppressed(rule, np.array([centred(line) for line in x]), x[:, 4:5] * x[:, 5:]) for x in outputs[0]]
-    if len(outputs) == 1:
-        outputs = np.split(outputs[0], [4], axis=2)
-    told = [np.array([centred(b) for b in image]) if head == "yolov8" else image for image in outputs[0]]
-    return [boxes.suppressed(rule, b, p)[:rule["most"]] for b, p in zip(told, outputs[1])]
+    told, scores = (x.transpose(0, 2, 1) if x.shape[1] < x.shape[2] else x for x in outputs[:2])
+    if rule["head"] == "yolov8":
+        told = [np.array([centred(b) for b in image]) for image in told]
+    return [boxes.suppressed({"iou": 1, **rule}, b, p)[:rule["most"]] for b, p in zip(told, scores)]
 
 
 # ---- both ----
 
 
-def wrong_rules(head, end):
-    """What else a rule may say, and why it would be wrong."""
-    if head in ("yolov10", "ssd"):
-        yield {"head": "yolov8", "background": False}, "the network sorts out corners by TopK" if end == "topk" else "head yolov8 wants"
-    elif end == "nms of centres":
-        yield {"head": "yolov10"}, "the network suppresses those of centre and size"
-    if end != "topk" and head in ("yolov10", "ssd"):
-        yield {"iou": 1}, "which is left to the rule"
+def rule_of(end):
+    rule = {"kind": "detections", "head": "yolov8" if end == "nothing" else "yolov10", "threshold": THRESHOLD, "most": MOST if end == "topk" else 100}
+    return {**rule, **({} if end == "topk" else {"iou": IOU}), **({"classes": CLASSES} if end == "nothing" else {})}
 
 
-def refused(work, path, rule, why):
-    json.dump(rule, open(f"{work}/wrong.json", "w"))
+def asks_for_iou(work, path):
+    """Without one the rule would leave what the network suppresses."""
+    json.dump({"kind": "detections", "head": "yolov10"}, open(f"{work}/wrong.json", "w"))
     done = subprocess.run([*boxes.MORSEL, "run", path, "--input", f"{work}/x.npy", "--answer", f"{work}/wrong.json"], capture_output=True, text=True)
-    if done.returncode == 1 and why in done.stderr:
+    if done.returncode == 1 and "which is left to the answer rule" in done.stderr:
         return True
-    print(f"FAIL selection: {rule} ended with {done.returncode}: {done.stderr}")
+    print(f"FAIL selection: without an iou {done.returncode}: {done.stderr}")
     return False
 
 
+def outputs_of(work, network, names, *options):
+    """Boxes that are told, and the arrays they are told from."""
+    files = [f"{work}/{name}.npy" for name in names]
+    asked = [part for i, y in enumerate(files) for part in ("--output", f"{i}={y}")]
+    return boxes.found_in_all(work, network, *options, *asked), [np.load(y).astype(np.float64) for y in files]
+
+
 def try_case(case, work):
-    head, end, images, more, opset = CASES[case]
+    end, images, more, opset = CASES[case]
     net, path = make(case, 1 + list(CASES).index(case)), f"{work}/float.onnx"
     net.save_as(path, opset)
     x = np.random.default_rng(5).normal(0, 1, (images, 3, SIDE, SIDE)).astype(np.float32)
     np.save(f"{work}/x.npy", x)
-    rule = {"kind": "detections", "head": head, "threshold": THRESHOLD, "most": MOST if end == "topk" else 100}
-    if end != "topk":
-        rule["iou"] = IOU
-    if head == "ssd":
-        rule.update(coordinates="pixels", background=False)
-    if more and head == "yolov8":
-        rule["classes"] = CLASSES
-    good = end == "nothing" or all(refused(work, path, {**rule, **other}, why) for other, why in wrong_rules(head, end))
-    json.dump(rule, open(f"{work}/answer.json", "w"))
-    told, rule = rule, ["--answer", f"{work}/answer.json"]
-    wanted = chosen_by_onnxruntime(case, ort.InferenceSession(path).run(None, {"x": x}))
-    good &= levels.compare_all(f"{case}, in float", boxes.found_in_all(work, path, *rule), wanted)
+    json.dump(rule_of(end), open(f"{work}/answer.json", "w"))
+    rule, names = ["--answer", f"{work}/answer.json"], ["boxes", "scores"] + ["others"] * bool(more)
+    wanted = chosen_by_onnxruntime(end, ort.InferenceSession(path).run(None, {"x": x}))
+    good = end != "nms" or asks_for_iou(work, path)
+    got, in_float = outputs_of(work, path, names, *rule)
+    good &= levels.compare_all(f"{case}, in float", got, wanted)
     levels.tool("quantize", path, "--data", f"{work}/x.npy", *rule, "-o", f"{work}/net.morsel", "-o", f"{work}/qdq.onnx")
     levels.tool("convert", f"{work}/qdq.onnx", *rule, "-o", f"{work}/again.morsel")
-    names = [o["name"] for o in json.loads(levels.tool("inspect", f"{work}/net.morsel", "--json"))["outputs"]]
-    apart = head in ("yolov10", "ssd") or more
-    if names != (["boxes", "scores"] + ["others"] * bool(more) if apart else ["candidates"]):
-        print(f"FAIL selection {case}: the blob has outputs {names}")
+    found = [o["name"] for o in json.loads(levels.tool("inspect", f"{work}/net.morsel", "--json"))["outputs"]]
+    if found != names:
+        print(f"FAIL selection {case}: the blob has outputs {found}")
         return False
-    files = [f"{work}/{name}.npy" for name in names]
-    asked = [part for i, y in enumerate(files) for part in ("--output", f"{i}={y}")]
-    got = boxes.found_in_all(work, f"{work}/net.morsel", *asked)
-    good &= levels.compare_all(f"{case}, quantized", got, chosen_of_blob(told, [np.load(y).astype(np.float64) for y in files]))
-    in_float = [name.replace(".npy", ".float.npy") for name in files]
-    boxes.found_in_all(work, path, *rule, *[part for i, y in enumerate(in_float) for part in ("--output", f"{i}={y}")])
-    aside = [np.sqrt(np.mean((np.load(a) - np.load(b)) ** 2)) for a, b in zip(files, in_float)]
-    if apart and aside[1] > levels.SCORES_ASIDE:
-        print(f"FAIL selection {case}: scores of the blob are {aside[1]:.4f} from float on average: they share a scale with others")
+    got, in_bytes = outputs_of(work, f"{work}/net.morsel", names)
+    good &= levels.compare_all(f"{case}, quantized", got, chosen_of_blob(rule_of(end), in_bytes))
+    aside = np.sqrt(np.mean((in_bytes[1] - in_float[1]) ** 2))
+    if aside > levels.SCORES_ASIDE:
+        print(f"FAIL selection {case}: scores of the blob are {aside:.4f} from float on average: they share a scale with others")
         good = False
     if got != boxes.found_in_all(work, f"{work}/again.morsel"):
         print(f"FAIL selection {case}: the QDQ file's blob has other boxes")

@@ -56,6 +56,7 @@ static struct morsel_blob_answer fit(const char *text, const struct answer_outpu
 
 static const struct answer_output one[] = {{"output0", 3, {1, 84, 8400}}};
 static const struct answer_output end_to_end[] = {{"output0", 3, {1, 300, 6}}};
+static const struct answer_output unsorted[] = {{"boxes", 3, {1, 300, 4}}, {"scores", 3, {1, 300, 91}}, {"more", 3, {1, 300, 32}}};
 static const struct answer_output pair[] = {{"scores", 3, {1, 3234, 91}}, {"boxes", 3, {1, 3234, 4}}};
 
 static void what_is_not_said_has_its_default(void **state) {
@@ -76,8 +77,8 @@ static void what_is_not_said_has_its_default(void **state) {
     assert_true(r.iou == 1 && !r.flags && r.classes == MORSEL_ANSWER_MOST);
     r = fit("{\"kind\": \"detections\", \"head\": \"yolov10\"}", end_to_end, 1, 80);
     assert_int_equal(r.classes, 80);
-    r = fit("{\"kind\": \"detections\", \"head\": \"yolov10\"}", pair, 2, 0); /* what is sorted out by the rule */
-    assert_true(r.head == MORSEL_HEAD_SSD && r.output == 1 && r.scores == 0 && r.iou == 1 && !r.flags && r.classes == 91 &&
+    r = fit("{\"kind\": \"detections\", \"head\": \"yolov10\"}", unsorted, 3, 0); /* what is sorted out by the rule */
+    assert_true(r.head == MORSEL_HEAD_SSD && r.output == 0 && r.scores == 1 && r.iou == 1 && !r.flags && r.classes == 91 &&
                 r.scale[0] == 1);
 }
 

@@ -121,39 +121,18 @@ bool extras_check_labels(const char *path, char *const *labels, size_t count, co
     return true;
 }
 
-/* False: the head would take corners for centres and sizes, or the other way round, or leave twice what the network suppressed. */
-static bool suits(const struct answer_rule *rule, const struct selection_kind *kind, struct failure *failure) {
-    const bool corners = rule->record.head == MORSEL_HEAD_YOLOV10 || rule->record.head == MORSEL_HEAD_SSD;
-    if (!corners && !(kind->suppresses && kind->centres))
-        return failure_set(failure, STATUS_INPUT,
-                           "head \"%s\" has boxes of centre and size, and the network sorts out corners by %s: "
-                           "\"head\": \"yolov10\"%s is for that",
-                           rule->head, kind->suppresses ? "NonMaxSuppression" : "TopK", kind->suppresses ? " with an \"iou\"" : "");
-    if (corners && kind->centres)
-        return failure_set(failure, STATUS_INPUT,
-                           "head \"%s\" has boxes of two corners, and the network suppresses those of centre and size: "
-                           "\"head\": \"yolov8\" is for that",
-                           rule->head);
-    return !kind->suppresses || rule->record.iou < 1 ||
-           failure_set(failure, STATUS_INPUT,
-                       "the network suppresses boxes that overlap, which is left to the rule: say how far, as "
-                       "\"iou\": 0.45");
-}
-
 /* What sorts boxes out may be refused: where it goes, its refusals do. */
 static bool shape_candidates(struct onnx_graph *graph, const struct answer_rule *rule, struct onnx_report *report,
                              struct failure *failure) {
-    const bool apart = rule->record.head == MORSEL_HEAD_YOLOV10 || rule->record.head == MORSEL_HEAD_SSD;
+    enum selection cut = SELECTION_NONE;
+    bool split = false;
     if (rule->output || rule->scores) return true;
-    struct selection_kind kind;
-    const bool cut = selection_cut(graph, apart ? SELECTION_APART : SELECTION_JOINED, &kind);
-    bool changed = cut;
-    if (cut && !suits(rule, &kind, failure)) return false;
-    if (cut && kind.activates && !(rule->record.flags & (MORSEL_ANSWER_SIGMOID | MORSEL_ANSWER_SOFTMAX)))
-        onnx_notice(report, "the network makes probabilities behind its choice of boxes, which is left to the rule: "
-                            "where these are scores, say \"activation\"");
-    if (rule->record.head == MORSEL_HEAD_YOLOV8 && selection_split(graph, rule->record.classes)) changed = true;
-    if (!changed) return true;
+    if (rule->record.head == MORSEL_HEAD_YOLOV10) cut = selection_cut(graph);
+    if (rule->record.head == MORSEL_HEAD_YOLOV8) split = selection_split(graph, rule->record.classes);
+    if (cut == SELECTION_SUPPRESSED && !(rule->record.iou < 1))
+        return failure_set(failure, STATUS_INPUT,
+                           "the network suppresses boxes that overlap, which is left to the answer rule: say how far, as \"iou\": 0.45");
+    if (cut == SELECTION_NONE && !split) return true;
     onnx_report_anew(report);
     return onnx_infer(graph, report, failure);
 }

@@ -71,6 +71,12 @@ static bool is_pair(const struct answer_fit *fit, uint32_t boxes, uint32_t score
     return boxes != scores && b.images && b.parts == 4 && s.images == b.images && s.candidates == b.candidates;
 }
 
+/* Corners and scores of all candidates, where selection_cut() took away what chooses. */
+static bool is_unsorted(const struct answer_fit *fit) {
+    return fit->record.head == MORSEL_HEAD_YOLOV10 && !fit->rule->output && !fit->rule->scores && fit->network->output_count > 1 &&
+           is_pair(fit, 0, 1, 0);
+}
+
 /* Boxes and scores in outputs of their own, where the rule names neither. */
 static bool find_pair(struct answer_fit *fit) {
     uint32_t count = fit->network->output_count;
@@ -231,14 +237,8 @@ static bool find_anchors(struct answer_fit *fit) {
     return true;
 }
 
-/* Corners and scores of all candidates, where selection_cut() took away what chooses. */
-static void find_unsorted(struct answer_fit *fit) {
-    const bool may_be = fit->record.head == MORSEL_HEAD_YOLOV10 && !fit->rule->output && fit->network->output_count > 1;
-    if (may_be && find_pair(fit)) fit->record.head = MORSEL_HEAD_SSD;
-}
-
 static bool fit_detections(struct answer_fit *fit) {
-    find_unsorted(fit);
+    if (is_unsorted(fit)) fit->record.head = MORSEL_HEAD_SSD;
     return find_outputs(fit) && find_columns(fit) && find_classes(fit) && (!fit->rule->unit || answer_fit_unit(fit)) && find_anchors(fit) &&
            answer_fit_labels(fit, fit->record.scores, "scores", fit->record.classes);
 }

@@ -22,7 +22,7 @@ struct answer_rule {
     bool by_threshold;  /* a threshold, or what it is of, is stated */
     uint32_t numbers;   /* of a point; 0: not stated */
     uint32_t layout;    /* of maps: 1: channels first, 2: last, 0: not stated */
-    char head[16];      /* as it is called there; "yolov10" is one of two: what selection_cut() leaves is boxes and scores, as of an SSD */
+    char head[16];      /* as it is called there; of "yolov10" selection_cut() leaves boxes and scores, as of an SSD */
     struct npy anchors; /* float32 [candidates, 4]; no data: none */
     char *anchors_path; /* their file; NULL: there is none */
 };

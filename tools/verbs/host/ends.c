@@ -180,6 +180,7 @@ static bool chooses(const struct onnx_report *report) {
 }
 
 void ends_print(const struct conversion_call *call, const struct conversion *c) {
-    const char *rule = !call->answer && chooses(&c->report) ? "; for a detector's boxes --answer does both" : "";
+    const char *rule =
+        !call->answer && chooses(&c->report) ? "; or, where it sorts boxes out, give --answer a rule of head \"yolov10\"" : "";
     if (c->ends) message_error("%s: what is refused stands at an end of it: cut it off with %s%s", call->input, c->ends, rule);
 }
