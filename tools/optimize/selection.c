@@ -145,7 +145,7 @@ static int64_t told_by(const struct onnx_value *output) {
     return output->shape.rank > 0 ? output->shape.dims[output->shape.rank - 1] : -1;
 }
 
-/* Boxes, scores and others of all candidates; how many these are, 0: the output is no such. Others that are one number are a box's angle. */
+/* Boxes, scores and others of all candidates; how many these are, 0: the output is no such. Others of one number are the angle of a box. */
 static int find_parts(const struct onnx_value *output, struct onnx_value **parts) {
     const struct onnx_node *join = join_of(output);
     const int64_t told = told_by(output);

@@ -12,9 +12,9 @@ enum selection {
 };
 
 /*
- * The first output tells lines of box, score, class and, in some networks, other numbers. Where all that it does is to pick these from
- * lines of all candidates, it becomes "boxes" [images, candidates, 4], "scores" [images, candidates, classes] and "others". Nodes behind may
- * have been refused, and are gone. What is computed behind the choice, or in another order, is left as it is.
+ * The first output tells lines of box, score, class and, in some networks, other numbers. Where these are only picked from lines of all
+ * candidates, it becomes "boxes" [images, candidates, 4], "scores" [images, candidates, classes] and "others". Nodes behind may have been
+ * refused, and are gone. What is computed behind the choice, or told in another order, is left as it is.
  */
 enum selection selection_cut(struct onnx_graph *g);
 
