@@ -116,6 +116,10 @@ static struct onnx_value *picked_from(const struct onnx_value *value, enum part 
     return is_largest(node) ? x : NULL;
 }
 
+static int64_t numbers_of(const struct onnx_value *value) {
+    return value->shape.dims[value->shape.rank - 1];
+}
+
 /* [images, candidates, numbers] in front of every choice. */
 static bool is_whole(const struct onnx_value *value) {
     return !is_behind(value) && value->type == ONNX_FLOAT && value->shape.rank == 3 && onnx_elements(&value->shape) > 0;
@@ -127,13 +131,27 @@ static struct onnx_value *whole_of(struct onnx_value *value, enum part part) {
     return value && is_whole(value) ? value : NULL;
 }
 
-/* An integer in floats. */
-static bool is_index(const struct onnx_value *value) {
-    static const char *const moves[] = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", NULL};
-    for (int step = 0; value && value->producer && step < STEPS_MOST && is_one_of(value->producer, moves); step++)
-        value = onnx_input(value->producer, 0);
-    const struct onnx_value *x = value && is_called(value->producer, "Cast") ? onnx_input(value->producer, 0) : NULL;
-    return x && x->type != ONNX_FLOAT;
+/* A place among the scores of a candidate: what is left of the place among all, or where the largest is. */
+static bool is_class(const struct onnx_node *node, int64_t classes) {
+    const struct onnx_tensor *by = is_called(node, "Mod") ? onnx_input_constant(node, 1) : NULL;
+    const struct onnx_value *x = is_called(node, "ArgMax") ? onnx_input(node, 0) : NULL;
+    if (by) return by->count == 1 && onnx_integer(by, 0) == classes;
+    const int64_t axis = x ? onnx_attribute_int(node, "axis", 0) : 0;
+    return x && x->shape.rank > 1 && numbers_of(x) == classes && (axis == -1 || axis == x->shape.rank - 1);
+}
+
+/* Such a place in floats, with nothing added: a class for the background, say, would be. */
+static bool is_index(const struct onnx_value *value, int64_t classes) {
+    static const char *const moves[] = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", NULL},
+                             *const picks[] = {"Gather", "GatherElements", "GatherND", NULL};
+    bool cast = false;
+    for (int step = 0; value && value->producer && step < STEPS_MOST && !is_class(value->producer, classes); step++) {
+        const struct onnx_node *node = value->producer;
+        cast = cast || is_called(node, "Cast");
+        if (!is_one_of(node, moves) && !(is_one_of(node, picks) && picks_lines(node))) return false;
+        value = onnx_input(node, 0);
+    }
+    return cast && value && value->producer && is_class(value->producer, classes);
 }
 
 static bool same_candidates(const struct onnx_value *a, const struct onnx_value *b) {
@@ -149,10 +167,11 @@ static int64_t told_by(const struct onnx_value *output) {
 static int find_parts(const struct onnx_value *output, struct onnx_value **parts) {
     const struct onnx_node *join = join_of(output);
     const int64_t told = told_by(output);
-    if (!join || !is_behind(output) || !is_index(join->inputs[PART_CLASS])) return 0;
+    if (!join || !is_behind(output)) return 0;
     parts[0] = whole_of(join->inputs[PART_BOX], PART_BOX);
     parts[1] = whole_of(join->inputs[PART_SCORE], PART_SCORE);
-    if (!parts[0] || !parts[1] || parts[0]->shape.dims[2] != BOX || !same_candidates(parts[0], parts[1])) return 0;
+    if (!parts[0] || !parts[1] || numbers_of(parts[0]) != BOX || !same_candidates(parts[0], parts[1])) return 0;
+    if (!is_index(join->inputs[PART_CLASS], numbers_of(parts[1]))) return 0;
     if (told == TOLD || join->input_count < PARTS_MOST) return told == TOLD || told < 0 ? 2 : 0;
     parts[2] = whole_of(join->inputs[PART_OTHERS], PART_OTHERS);
     if (!parts[2] || !same_candidates(parts[0], parts[2]) || parts[2]->shape.dims[2] < 2) return 0;

@@ -112,6 +112,11 @@ static void others_are_not_cut(void **state) {
         YOLOV10 "; Concat p q k > l axis:1; Reshape l $1,20,6 > y",
         YOLOV10 "; Gather p $1,0,3,2 > l axis:2; Concat l q k > y axis:2",
         YOLOV10 "; Slice q $0 $20 $1 > l; Mul l l > r2; Concat p r2 k > y axis:2",
+        /* classes that a background shifts, those of other scores, and a place among all */
+        YOLOV10 "; Add e $1 > e1; Unsqueeze e1 $2 > e2; Cast e2 > k1 to:1; Concat p q k1 > y axis:2",
+        YOLOV10 "; Mod j $4 > e1; Unsqueeze e1 $2 > e2; Cast e2 > k1 to:1; Concat p q k1 > y axis:2",
+        YOLOV10 "; Unsqueeze j $2 > e2; Cast e2 > k1 to:1; Concat p q k1 > y axis:2",
+        YOLOV10 "; Cast q > k1 to:1; Concat p q k1 > y axis:2",
         /* an angle behind the class */
         LINES("10") PARTS "; Slice t $9 $10 $2 > o" BEST CLASSES LINE("b", "4", "p") LINE("o", "1", "g") "; Concat p q k g > y axis:2",
         /* the least, and the best of candidates by the least of their classes */
