@@ -13,6 +13,10 @@
 enum { STEPS_MOST = 100, BOX = 4, TOLD = BOX + 2 };
 enum part { PART_BOX, PART_SCORE, PART_CLASS, PART_OTHERS, PARTS_MOST };
 
+/* What leaves numbers in their order, but for the steps of bytes; and what picks some of them. */
+static const char *const moves[] = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "QuantizeLinear", "DequantizeLinear", NULL};
+static const char *const picks[] = {"Gather", "GatherElements", "GatherND", NULL};
+
 /* Refused by inference or not: shapes behind a suppression are known at run time only. */
 static bool is_called(const struct onnx_node *node, const char *op) {
     return node && !strcmp(node->op, op) && !*node->domain;
@@ -59,12 +63,12 @@ static bool joins_lines(const struct onnx_node *concat) {
 
 /* Box, score, class and others, in lines that are moved, filled up and put among zeros. NULL: they are not joined so. */
 static struct onnx_node *join_of(const struct onnx_value *output) {
-    static const char *const moves[] = {"Identity", "Cast", "Reshape", "Slice", "Pad", "Expand", "Squeeze", "Unsqueeze", NULL};
+    static const char *const fills[] = {"Cast", "Slice", "Pad", "Expand", NULL};
     struct onnx_node *node = output->producer;
     for (int step = 0; node && step < STEPS_MOST; step++) {
         const int from = is_called(node, "ScatterND") ? 2 : 0;
         if (is_called(node, "Concat")) break;
-        if (!is_one_of(node, moves) && !from) return NULL;
+        if (!is_one_of(node, moves) && !is_one_of(node, fills) && !from) return NULL;
         node = onnx_input(node, from) ? node->inputs[from]->producer : NULL;
     }
     if (!is_called(node, "Concat") || node->input_count < PART_OTHERS || node->input_count > PARTS_MOST || !joins_lines(node)) return NULL;
@@ -100,10 +104,6 @@ static bool is_largest(const struct onnx_node *node) {
 
 /* What a node picks or moves, where that is all it does with it. Of scores it may be the largest. NULL: it is not. */
 static struct onnx_value *picked_from(const struct onnx_value *value, enum part part) {
-    static const char *const moves[] = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", NULL}, *const picks[] = {"Gather",
-                                                                                                                           "GatherElements",
-                                                                                                                           "GatherND",
-                                                                                                                           NULL};
     const struct onnx_node *node = value->producer;
     struct onnx_value *x = node ? onnx_input(node, 0) : NULL;
     if (!x || x->constant) return NULL;
@@ -116,13 +116,17 @@ static struct onnx_value *picked_from(const struct onnx_value *value, enum part 
     return is_largest(node) ? x : NULL;
 }
 
+static bool is_line(const struct onnx_value *value) {
+    return value->type == ONNX_FLOAT && value->shape.rank == 3 && onnx_elements(&value->shape) > 0;
+}
+
 static int64_t numbers_of(const struct onnx_value *value) {
     return value->shape.dims[value->shape.rank - 1];
 }
 
 /* [images, candidates, numbers] in front of every choice. */
 static bool is_whole(const struct onnx_value *value) {
-    return !is_behind(value) && value->type == ONNX_FLOAT && value->shape.rank == 3 && onnx_elements(&value->shape) > 0;
+    return !is_behind(value) && is_line(value);
 }
 
 /* The lines that a part is picked from. NULL: there is none. */
@@ -142,13 +146,12 @@ static bool is_class(const struct onnx_node *node, int64_t classes) {
 
 /* Such a place in floats, with nothing added: a class for the background, say, would be. */
 static bool is_index(const struct onnx_value *value, int64_t classes) {
-    static const char *const moves[] = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", NULL},
-                             *const picks[] = {"Gather", "GatherElements", "GatherND", NULL};
     bool cast = false;
     for (int step = 0; value && value->producer && step < STEPS_MOST && !is_class(value->producer, classes); step++) {
         const struct onnx_node *node = value->producer;
         cast = cast || is_called(node, "Cast");
-        if (!is_one_of(node, moves) && !(is_one_of(node, picks) && picks_lines(node))) return false;
+        const bool moved = is_one_of(node, moves) || is_called(node, "Cast");
+        if (!moved && !(is_one_of(node, picks) && picks_lines(node))) return false;
         value = onnx_input(node, 0);
     }
     return cast && value && value->producer && is_class(value->producer, classes);
@@ -217,7 +220,7 @@ static bool has_other(const struct onnx_graph *g, int64_t candidates) {
 
 bool selection_split(struct onnx_graph *g, int64_t scores) {
     struct onnx_value *x = g->output_count ? g->outputs[0] : NULL, *parts[3];
-    if (!x || !x->producer || !is_whole(x) || scores < 1 || scores > INT32_MAX) return false;
+    if (!x || !x->producer || !is_line(x) || scores < 1 || scores > INT32_MAX) return false;
     const int axis = x->shape.dims[1] < x->shape.dims[2] ? 1 : 2;
     const int64_t ends[4] = {0, BOX, BOX + scores, x->shape.dims[axis]};
     if (ends[2] >= ends[3] || has_other(g, x->shape.dims[3 - axis])) return false;

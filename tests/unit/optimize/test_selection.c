@@ -67,6 +67,10 @@ static void the_best_are_left_to_the_rule(void **state) {
     (void)state;
     check(YOLOV10 TOLD, "y", SELECTION_BEST, "boxes 1x64x4, scores 1x64x5");
     check(YOLOV10 "; Concat p q k > l axis:2; Reshape l $1,20,6 > z; Identity z > y", "y", SELECTION_BEST, "boxes 1x64x4, scores 1x64x5");
+    check(YOLOV10
+          "; QuantizeLinear p #0.1 > p1; DequantizeLinear p1 #0.1 > pf; QuantizeLinear k #1 > kb; DequantizeLinear kb #1 > kf; Concat pf q "
+          "kf > y axis:2",
+          "y", SELECTION_BEST, "boxes 1x64x4, scores 1x64x5");
     check(LINES("12") PARTS "; Slice t $9 $12 $2 > o" BEST CLASSES LINE("b", "4", "p") LINE("o", "3", "g") "; Concat p q k g > y axis:2",
           "y", SELECTION_BEST, "boxes 1x64x4, scores 1x64x5, others 1x64x3");
 }
