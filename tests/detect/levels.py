@@ -197,6 +197,14 @@ def compare_all(name, got, wanted):
     return good
 
 
+def are_near(name, scores, in_float):
+    """Scores that share a scale with boxes are not."""
+    aside = np.sqrt(np.mean((scores - in_float) ** 2))
+    if aside > SCORES_ASIDE:
+        print(f"FAIL {name}: scores of the blob are {aside:.4f} from float on average: they share a scale with others")
+    return aside <= SCORES_ASIDE
+
+
 def try_case(case, work):
     head, height, width, anchors, classes, levels, form, points = CASES[case]
     net, parts = make(case, list(CASES).index(case))
@@ -226,21 +234,18 @@ def try_case(case, work):
             print(f"FAIL levels {case}: the QDQ file's blob has other boxes")
             good = False
         before = got
-    aside = np.sqrt(np.mean((np.load(files[1]) - in_float[1]) ** 2))
-    if aside > SCORES_ASIDE:
-        print(f"FAIL levels {case}: scores of the blob are {aside:.4f} from float on average: they share a scale with others")
-        good = False
-    return good
+    return are_near(f"levels {case}", np.load(files[1]), in_float[1]) and good
 
 
-def main():
+def try_all(name, cases, try_one):
+    """Those that the call names, or all, each in a folder of its own; ends the program."""
     good = True
-    for case in sys.argv[1:] or CASES:
+    for case in sys.argv[1:] or cases:
         with tempfile.TemporaryDirectory() as work:
-            good &= try_case(case, work)
-    print(f"levels: {'passed' if good else 'FAILED'}")
+            good &= try_one(case, work)
+    print(f"{name}: {'passed' if good else 'FAILED'}")
     sys.exit(not good)
 
 
 if __name__ == "__main__":
-    main()
+    try_all("levels", CASES, try_case)

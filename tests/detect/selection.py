@@ -9,8 +9,6 @@ float, as a blob, and as a blob of the QDQ file. Classes are a softmax and the t
 """
 import json
 import subprocess
-import sys
-import tempfile
 
 import numpy as np
 import onnx
@@ -203,24 +201,12 @@ def try_case(case, work):
         return False
     got, in_bytes = outputs_of(work, f"{work}/net.morsel", names)
     good &= levels.compare_all(f"{case}, quantized", got, chosen_of_blob(rule_of(end), in_bytes))
-    aside = np.sqrt(np.mean((in_bytes[1] - in_float[1]) ** 2))
-    if aside > levels.SCORES_ASIDE:
-        print(f"FAIL selection {case}: scores of the blob are {aside:.4f} from float on average: they share a scale with others")
-        good = False
+    good &= levels.are_near(f"selection {case}", in_bytes[1], in_float[1])
     if got != boxes.found_in_all(work, f"{work}/again.morsel"):
         print(f"FAIL selection {case}: the QDQ file's blob has other boxes")
         good = False
     return good
 
 
-def main():
-    good = True
-    for case in sys.argv[1:] or CASES:
-        with tempfile.TemporaryDirectory() as work:
-            good &= try_case(case, work)
-    print(f"selection: {'passed' if good else 'FAILED'}")
-    sys.exit(not good)
-
-
 if __name__ == "__main__":
-    main()
+    levels.try_all("selection", CASES, try_case)

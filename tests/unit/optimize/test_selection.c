@@ -143,11 +143,11 @@ static void others_are_not_cut(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check(texts[i], "y", SELECTION_NONE, NULL);
 }
 
-/* Of float16, too. */
-static void weights_of_float16_are_weights(void **state) {
+/* Lines that are told in float16 are picked like others. */
+static void float16_is_told_in_float(void **state) {
     (void)state;
-    check(LINES("9") PARTS BEST LINE("t", "9", "g") "; Cast %9x6 > w1 to:10; Cast g > g1 to:10; MatMul g1 w1 > y1; Cast y1 > y to:1", "y",
-          SELECTION_NONE, NULL);
+    check(YOLOV10 "; Cast p > ph to:10; Cast q > qh to:10; Cast k > kh to:10; Concat ph qh kh > y axis:2", "y", SELECTION_BEST,
+          "boxes 1x64x4, scores 1x64x5");
 }
 
 static void more_numbers_are_split_off(void **state) {
@@ -189,7 +189,7 @@ int main(void) {
         cmocka_unit_test(what_is_suppressed_is_left_to_the_rule),
         cmocka_unit_test(other_outputs_stay),
         cmocka_unit_test(others_are_not_cut),
-        cmocka_unit_test(weights_of_float16_are_weights),
+        cmocka_unit_test(float16_is_told_in_float),
         cmocka_unit_test(more_numbers_are_split_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
