@@ -198,6 +198,7 @@ LEAN_FILES += kernels/grid_sample.c kernels/non_max_suppression.c \
 size_flags = $(if $(filter-out $(CORE_LOOPS),$(filter $(SMALL_FILES),$(1))),$(if $(filter -O2 -Os,$(OPT)),$(SMALL) \
 	$(if $(filter core/%,$(1)),$(UNMOVED)))) \
 	$(if $(filter $(CALLING_FILES),$(1)),$(CALLING)) $(if $(filter-out x86/conv_%,$(1)),$(NARROW)) \
+	$(if $(filter kernels/binary.c kernels/pool.c,$(1)),$(ANYWHERE)) \
 	$(if $(filter $(LEAN_FILES),$(1)),$(if $(filter -O2,$(OPT)),-Os))
 # gcc 12 and later. It would hand on fields of structs one by one, which saves nothing. In the core it would move things out of loops and
 # branches, too, which takes more code than it saves.
@@ -207,6 +208,8 @@ UNMOVED := $(if $(filter -Oz,$(SMALL)),-fno-shrink-wrap -fno-tree-dominator-opts
 # Only loops stand at multiples of sixteen, not whatever else is jumped to: gcc's options, that save 2.5 KB.
 NARROW := $(shell echo | $(CC) -Werror -falign-jumps=1 -falign-labels=1 -fsyntax-only -x c - 2>/dev/null && \
 	echo -falign-jumps=1 -falign-labels=1)
+# Nor loops where other work is more than what they jump.
+ANYWHERE := $(if $(NARROW),-falign-loops=1)
 
 # What gcc for x86 would copy or fill by a string instruction of some forty cycles, or at -O2 by a loop in place, libc does by a call. Not
 # where that hardly ever happens amid a loop: what else is in work would have to wait in memory.
@@ -250,7 +253,7 @@ $(BUILD)/generated/unicode.inc: tools/samples/rules/unicode.txt Makefile
 .PHONY: always
 flags_named = $(CC) $(TARGET) $(LIBRARY_FLAGS) $(CFLAGS_ALL) $(SHARED_FLAGS) $(filter-out -I$(BUILD)/%,$(TOOL_CFLAGS)) \
 	$(foreach v,$(sort $(filter isa_flags_%,$(.VARIABLES))),$(v)=$($(v))) vector=$(VECTOR_LOOPS) small=$(SMALL_FILES) not=$(CORE_LOOPS) \
-	as=$(SMALL) $(UNMOVED) lean=$(LEAN_FILES) narrow=$(NARROW) calling=$(CALLING_FILES) $(CALLING) unit=$(UNIT_FLAGS)
+	as=$(SMALL) $(UNMOVED) lean=$(LEAN_FILES) narrow=$(NARROW) anywhere=$(ANYWHERE) calling=$(CALLING_FILES) $(CALLING) unit=$(UNIT_FLAGS)
 links_named = $(LDFLAGS) $(TOOL_LIBS) $(LIBRARY_OBJECTS) $(TOOL_OBJECTS)
 isa_named = $(isa_bits)
 $(BUILD)/flags $(BUILD)/links $(BUILD)/isa: always

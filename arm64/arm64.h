@@ -118,6 +118,7 @@ morsel_layer_norm_fn morsel_layer_norm_neon;
 morsel_float_matmul_fn morsel_float_matmul_neon;
 morsel_resize_fn morsel_resize_neon;
 morsel_range_fn morsel_range_neon;
+morsel_factors_fn morsel_factors_neon;
 morsel_quantize_fn morsel_quantize_neon;
 morsel_mean_fn morsel_mean_floats_neon; /* of float x */
 morsel_pool_fn morsel_max_pool_rows_neon;

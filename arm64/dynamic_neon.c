@@ -3,6 +3,7 @@
 #include "arm64.h"
 
 #include <arm_neon.h>
+#include <float.h>
 #include <string.h>
 
 /* As plain C compares: a NaN leaves what is there, and so does a zero of either sign. */
@@ -34,6 +35,27 @@ void morsel_range_neon(const struct morsel_range_args *a, uint32_t begin, uint32
     for (uint32_t u = begin; u < end; u++) {
         uint32_t left = a->elements - u * a->count;
         ends_of(a->x + (size_t)u * a->count, left < a->count ? left : a->count, a->y + 2 * (size_t)u);
+    }
+}
+
+/* floor(v), as plain C has it; a NaN becomes 0. */
+static inline int32x4_t whole_below(float32x4_t v) {
+    return vcvtmq_s32_f32(vmaxq_f32(vdupq_n_f32(-2147483520.0f), vminq_f32(vdupq_n_f32(2147483520.0f), v)));
+}
+
+/* What a line has is plain C's; constants are finite, so no product is a NaN. */
+void morsel_factors_neon(const struct morsel_factors_args *a, uint32_t begin, uint32_t end) {
+    struct morsel_factors_args lines = *a;
+    lines.channels = 0;
+    morsel_factors_c(&lines, begin, end);
+    const float32x4_t scale = vdupq_n_f32(a->y[0]), most = vdupq_n_f32(FLT_MAX);
+    float *factor = a->y + MORSEL_NUMBERS, *bias = factor + a->channels;
+    for (uint32_t c = 0; begin < end && c < a->channels; c += 4) {
+        float32x4_t f = vmaxq_f32(vnegq_f32(most), vminq_f32(most, vmulq_f32(scale, vld1q_f32(a->factor + c))));
+        int32x4_t whole = vdupq_n_s32(0);
+        if (a->bias) whole = whole_below(vdivq_f32(vld1q_f32(a->bias + c), f));
+        vst1q_f32(factor + c, f);
+        vst1q_f32(bias + c, vreinterpretq_f32_s32(whole));
     }
 }
 

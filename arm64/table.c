@@ -120,6 +120,10 @@ void morsel_faster_range(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_NEON) table->range = morsel_range_neon;
 }
 
+void morsel_faster_factors(struct morsel_kernels *table, uint32_t cpu) {
+    if (cpu & MORSEL_HAS_NEON) table->factors = morsel_factors_neon;
+}
+
 void morsel_faster_quantize(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_NEON) table->quantize = morsel_quantize_neon;
 }

@@ -55,10 +55,9 @@ void morsel_factors_c(const struct morsel_factors_args *a, uint32_t begin, uint3
     memset(a->y + 2, 0, (MORSEL_NUMBERS - 2) * sizeof *a->y);
     const float scale = a->y[0];
     float *factor = a->y + MORSEL_NUMBERS, *bias = factor + a->channels;
-    for (uint32_t c = 0; c < a->channels; c++) factor[c] = morsel_clamp(scale * a->factor[c], -FLT_MAX, FLT_MAX);
-    if (!a->bias) memset(bias, 0, a->channels * sizeof *bias);
-    for (uint32_t c = 0; a->bias && c < a->channels; c++) {
-        int32_t whole = whole_below(a->bias[c] / factor[c]);
+    for (uint32_t c = 0; c < a->channels; c++) {
+        factor[c] = morsel_clamp(scale * a->factor[c], -FLT_MAX, FLT_MAX);
+        int32_t whole = a->bias ? whole_below(a->bias[c] / factor[c]) : 0;
         memcpy(bias + c, &whole, sizeof whole);
     }
 }

@@ -464,7 +464,7 @@ uint32_t morsel_faster_start(struct morsel_kernels *table, uint32_t cpu);
 morsel_kernels_family morsel_faster_conv, morsel_faster_depthwise, morsel_faster_float_conv, morsel_faster_average_pool,
     morsel_faster_max_pool, morsel_faster_fc, morsel_faster_matmul, morsel_faster_float_matmul, morsel_faster_qadd, morsel_faster_binary,
     morsel_faster_unary, morsel_faster_lut, morsel_faster_mean, morsel_faster_softmax, morsel_faster_layer_norm, morsel_faster_resize,
-    morsel_faster_gather, morsel_faster_range, morsel_faster_quantize;
+    morsel_faster_gather, morsel_faster_range, morsel_faster_factors, morsel_faster_quantize;
 
 /* Plain C, for every CPU: written for compilers to find vectors in. */
 morsel_conv_fn morsel_conv_rows_c;

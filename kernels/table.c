@@ -117,7 +117,7 @@ void morsel_kernels_range(struct morsel_kernels *table, uint32_t cpu) {
 
 void morsel_kernels_factors(struct morsel_kernels *table, uint32_t cpu) {
     table->factors = morsel_factors_c;
-    (void)cpu;
+    FASTER(morsel_faster_factors);
 }
 
 void morsel_kernels_quantize(struct morsel_kernels *table, uint32_t cpu) {

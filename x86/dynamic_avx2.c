@@ -3,6 +3,7 @@
 #include "quotient_256.h"
 #include "x86.h"
 
+#include <float.h>
 #include <string.h>
 
 /* x < low ? x : low, as plain C has it: a NaN leaves what is there. */
@@ -45,6 +46,31 @@ void morsel_range_avx2(const struct morsel_range_args *a, uint32_t begin, uint32
     for (uint32_t u = begin; u < end; u++) {
         uint32_t left = a->elements - u * a->count;
         ends_of(a->x + (size_t)u * a->count, left < a->count ? left : a->count, a->y + 2 * (size_t)u);
+    }
+    _mm256_zeroupper();
+}
+
+/* floor(v) of eight, as plain C has it; a NaN becomes 0. */
+MORSEL_INLINE __m256i whole_below(__m256 v) {
+    v = _mm256_and_ps(v, _mm256_cmp_ps(v, v, _CMP_ORD_Q));
+    v = _mm256_max_ps(_mm256_set1_ps(-2147483520.0f), _mm256_min_ps(_mm256_set1_ps(2147483520.0f), v));
+    return _mm256_cvttps_epi32(_mm256_floor_ps(v));
+}
+
+/* What a line has is plain C's; constants are finite, so no product is a NaN. */
+void morsel_factors_avx2(const struct morsel_factors_args *a, uint32_t begin, uint32_t end) {
+    struct morsel_factors_args lines = *a;
+    lines.channels = 0;
+    morsel_factors_c(&lines, begin, end);
+    const __m256 scale = _mm256_set1_ps(a->y[0]), most = _mm256_set1_ps(FLT_MAX);
+    float *factor = a->y + MORSEL_NUMBERS, *bias = factor + a->channels;
+    for (uint32_t c = 0; begin < end && c < a->channels; c += 8) {
+        __m256 f = _mm256_mul_ps(scale, _mm256_loadu_ps(a->factor + c));
+        f = _mm256_max_ps(_mm256_sub_ps(_mm256_setzero_ps(), most), _mm256_min_ps(most, f));
+        __m256i whole = _mm256_setzero_si256();
+        if (a->bias) whole = whole_below(_mm256_div_ps(_mm256_loadu_ps(a->bias + c), f));
+        _mm256_storeu_ps(factor + c, f);
+        _mm256_storeu_si256((__m256i *)(void *)(bias + c), whole);
     }
     _mm256_zeroupper();
 }

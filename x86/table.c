@@ -132,6 +132,10 @@ void morsel_faster_range(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_AVX2) table->range = morsel_range_avx2;
 }
 
+void morsel_faster_factors(struct morsel_kernels *table, uint32_t cpu) {
+    if (cpu & MORSEL_HAS_AVX2) table->factors = morsel_factors_avx2;
+}
+
 void morsel_faster_quantize(struct morsel_kernels *table, uint32_t cpu) {
     if (cpu & MORSEL_HAS_AVX2) table->quantize = morsel_quantize_avx2;
     if (cpu & MORSEL_LISTED & MORSEL_HAS_AVX512VNNI) table->quantize = morsel_quantize_avx512vnni;

@@ -47,6 +47,7 @@ morsel_binary_fn morsel_qadd_avx512vnni;
 morsel_lut_fn morsel_lut_avx512vbmi;
 
 morsel_range_fn morsel_range_avx2;
+morsel_factors_fn morsel_factors_avx2;
 morsel_quantize_fn morsel_quantize_avx2;
 morsel_quantize_fn morsel_quantize_avx512vnni;
 
