@@ -260,7 +260,8 @@ def functions():
                            ("Celu", {"alpha": 0.7}), ("Sigmoid", {}), ("HardSigmoid", {}), ("HardSigmoid", {"alpha": 0.3, "beta": 0.4}),
                            ("HardSwish", {"opset": 14}), ("Mish", {"opset": 18}), ("Softplus", {}), ("Softsign", {}), ("Tanh", {}), ("Erf", {}),
                            ("Gelu", {"opset": 20}), ("Gelu", {"opset": 20, "approximate": "tanh"}), ("Exp", {}), ("Abs", {}), ("Neg", {}),
-                           ("Sign", {}), ("Floor", {}), ("Ceil", {}), ("Reciprocal", {}), ("Sin", {}), ("Cos", {})):
+                           ("Sign", {}), ("Floor", {}), ("Ceil", {}), ("Reciprocal", {}), ("Sin", {}), ("Cos", {}),
+                           ("Tan", {}), ("Atan", {}), ("Sinh", {}), ("Cosh", {}), ("Asinh", {})):
         yield Case(f"{attributes}" if attributes else "", op, wide, **attributes)
     yield Case("", "Shrink", wide)
     yield Case("numbers", "Shrink", wide, lambd=1.5, bias=0.3)
@@ -272,6 +273,9 @@ def functions():
     yield Case("", "IsNaN", np.where(wide > 0, wide, np.float32(np.nan)))
     yield Case("", "QuickGelu", wide, domain=MICROSOFT)
     yield Case("alpha", "QuickGelu", wide, domain=MICROSOFT, alpha=0.8)
+    for op in ("Asin", "Acos", "Atanh"):
+        yield Case("", op, uniform("inside", 2, 30, low=-0.99, high=0.99))
+    yield Case("", "Acosh", uniform("above", 2, 30, low=1, high=9))
     for op in ("Log", "Sqrt"):
         yield Case("", op, uniform(op, 3, 50, low=1e-3, high=40))
     yield Case("", "Not", wide > 0)

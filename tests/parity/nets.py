@@ -231,6 +231,7 @@ many(one, opset=14, hard_swish="HardSwish")
 many(one, opset=18, mish="Mish")
 many(one, opset=20, gelu="Gelu", gelu_tanh=("Gelu", dict(approximate="tanh")))
 many(one, gelu_microsoft=("Gelu", None, "com.microsoft"), quick_gelu=("QuickGelu", None, "com.microsoft"))
+many(one, tangent="Tan", arc_tangent="Atan", sinh="Sinh", cosh="Cosh", asinh="Asinh")
 many(one, sine="Sin", cosine="Cos", sign="Sign", floor="Floor", ceil="Ceil", round="Round")
 
 

@@ -322,6 +322,8 @@ bool set_function(struct lowering *l, struct onnx_node *node, const struct meani
 /* A number times itself, in float. */
 bool lower_square(struct lowering *l, struct onnx_node *node, struct meaning *m);
 bool lower_cube(struct lowering *l, struct onnx_node *node, struct meaning *m);
+/* Sin, Cos and their like of floats; what else has no step of its own is refused. */
+bool lower_angle(struct lowering *l, struct onnx_node *node, struct meaning *m);
 
 /* A constant's numbers as floats, also behind a DequantizeLinear; NULL: it is none. */
 const struct onnx_tensor *constant_numbers(struct lowering *l, const struct onnx_value *value);

@@ -145,7 +145,7 @@ bool lower_unary(struct lowering *l, struct onnx_node *node) {
     bool q8 = m->buffer->type != MORSEL_FLOAT32;
     if (q8 && (m->dequantized || m->table)) return set_function(l, node, m, node->outputs[0], function_number, &function, 1, 0);
     struct morsel_blob_unary step;
-    if (!step_of(&function, &step)) return refuse(l, node, "of floats it has no step: quantize its input and output");
+    if (!step_of(&function, &step)) return q8 ? refuse(l, node, "its input is an integer tensor") : lower_angle(l, node, m);
     if (!isfinite(step.alpha) || !isfinite(step.beta)) return refuse(l, node, "its alpha or beta is not a finite number");
     if (step.op == MORSEL_UNARY_CELU && step.alpha <= 0) return refuse(l, node, "its alpha is not above 0");
     return q8 ? refuse(l, node, "its input is an integer tensor") : float_step(l, node, m, step, NULL, NULL);

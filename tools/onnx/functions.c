@@ -205,6 +205,13 @@ static double softsign(double x) {
 }
 const struct onnx_function onnx_softsign = {.number = softsign, .many = softsign_many, .rounds_each = true};
 
+/* ---- angles, and those of the hyperbola ---- */
+
+const struct onnx_function onnx_sin = {.number = sin}, onnx_cos = {.number = cos}, onnx_tan = {.number = tan};
+const struct onnx_function onnx_asin = {.number = asin}, onnx_acos = {.number = acos}, onnx_atan = {.number = atan};
+const struct onnx_function onnx_sinh = {.number = sinh}, onnx_cosh = {.number = cosh};
+const struct onnx_function onnx_asinh = {.number = asinh}, onnx_acosh = {.number = acosh}, onnx_atanh = {.number = atanh};
+
 /* ---- signs and whole numbers: exact in every form ---- */
 
 static int64_t neg_integer(int64_t x) {
@@ -237,7 +244,6 @@ MANY(floor_many, floorf)
 const struct onnx_function onnx_floor = {.number = floor, .many = floor_many};
 
 MANY(ceil_many, ceilf)
-const struct onnx_function onnx_sin = {.number = sin}, onnx_cos = {.number = cos};
 const struct onnx_function onnx_ceil = {.number = ceil, .many = ceil_many};
 
 MANY(round_many, nearbyintf)
