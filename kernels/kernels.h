@@ -350,8 +350,8 @@ typedef void morsel_range_fn(const struct morsel_range_args *args, uint32_t begi
 struct morsel_factors_args {
     const float *x; /* [lines][pieces][2] */
     float *y;
-    const float *factor, *bias; /* [channels], with one line; may be NULL */
-    uint32_t lines, pieces, channels;
+    const float *factor, *bias;       /* [channels], finite; bias may be NULL */
+    uint32_t lines, pieces, channels; /* a multiple of 8; 0 with more than one line */
 };
 typedef void morsel_factors_fn(const struct morsel_factors_args *args, uint32_t begin, uint32_t end);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Angles and their like in float, of steps that there are. Polynomials are minimax fits of ours. Errors are at most 2e-7, or 2e-6 of the
- * result where that is more (tests/parity/activations.py); those of Sin, Cos and Tan up to |x| = 16,384.
+ * result where that is more: those of Sin and Cos up to |x| = 16,384, of Tan up to 1,000 (tests/parity/activations.py).
  */
 #include "tools/lower/lower.h"
 
@@ -17,7 +17,7 @@ struct writing {
 typedef struct net_buffer *number;
 
 static struct net_step *add(const struct writing *w, enum morsel_step_kind kind, number a, number b) {
-    number out = net_add_like(w->l->net, w->x, MORSEL_FLOAT32, w->node->outputs[0]->name);
+    number out = net_add_like(w->l->net, w->x, MORSEL_FLOAT32, net_text(w->l->net, "%s/part", w->node->name));
     out->qualified = true;
     out->scale = 1;
     out->zero = 0;
@@ -34,25 +34,33 @@ static number of(const struct writing *w, enum morsel_unary_op op, number x) {
     return unary(w, op, x, 0, 0);
 }
 
-/* scale * x + offset. Kernels take as many elements at a time as there are channels: the constants are repeated. */
-static number line(const struct writing *w, number x, float scale, float offset) {
-    enum { MOST = 64 };
-    float scales[MOST], offsets[MOST];
-    uint32_t count = net_elements(x), channels = count < MOST ? count : MOST;
-    while (count % channels) channels--;
-    for (uint32_t c = 0; c < channels; c++) scales[c] = scale, offsets[c] = offset;
-    struct net_step *step = add(w, MORSEL_STEP_UNARY, x, NULL);
-    step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_AFFINE, .count = count, .channels = channels};
-    line_constants(w->l, step, scales, offsets);
-    return step->output;
-}
-
 static number pair(const struct writing *w, enum morsel_binary_op op, number a, number b) {
     struct net_step *step = add(w, MORSEL_STEP_BINARY, a, b);
     struct morsel_blob_binary p = {.op = op, .a_ratio = 1, .b_ratio = 1, .float_min = -INFINITY, .float_max = INFINITY, .rank = 1};
-    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++) p.dims[i] = i ? 1 : net_elements(a), p.a_stride[i] = p.b_stride[i] = !i;
+    for (uint32_t i = 0; i < MORSEL_FORMAT_MAX_RANK; i++) p.dims[i] = i ? 1 : net_elements(a), p.a_stride[i] = !i;
+    p.b_stride[0] = b->constant == NULL;
     step->parameters.binary = p;
     return step->output;
+}
+
+/* x and a number, for each element the same. */
+static number with(const struct writing *w, enum morsel_binary_op op, number x, float value) {
+    const uint32_t one = 1;
+    float *constant = net_alloc(w->l->net, sizeof *constant);
+    *constant = value;
+    number b = net_add_buffer(w->l->net, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, 1, &one, "constant");
+    b->constant = constant;
+    b->qualified = true;
+    b->scale = 1;
+    return pair(w, op, x, b);
+}
+
+static number scaled(const struct writing *w, number x, float factor) {
+    return with(w, MORSEL_BINARY_MUL, x, factor);
+}
+
+static number moved(const struct writing *w, number x, float offset) {
+    return with(w, MORSEL_BINARY_ADD, x, offset);
 }
 
 static number sum(const struct writing *w, number a, number b) {
@@ -65,32 +73,37 @@ static number product(const struct writing *w, number a, number b) {
 
 /* x + x^3 P(x^2): factors from the highest power down. */
 static number odd(const struct writing *w, number x, const float *factors, int count) {
-    number square = product(w, x, x), p = line(w, square, factors[0], factors[1]);
-    for (int i = 2; i < count; i++) p = line(w, product(w, p, square), 1, factors[i]);
+    number square = product(w, x, x), p = moved(w, scaled(w, square, factors[0]), factors[1]);
+    for (int i = 2; i < count; i++) p = moved(w, product(w, p, square), factors[i]);
     return sum(w, product(w, product(w, p, square), x), x);
+}
+
+static number signed_as(const struct writing *w, number y, number x) {
+    return product(w, y, of(w, MORSEL_UNARY_SIGN, x));
 }
 
 /* ---- of the circle ---- */
 
-/* x - turns * pi, in three parts of which two have few bits, so that their products are exact. Beyond |x| = 100,000 the angle itself gets
- * lost, as a float's step is 0.01 there: it is limited. */
+/* x - turns * pi, in three parts of which two have few bits, so that up to 2^14 turns their products are exact. What is left is limited:
+ * where turns have no such products, it may be anything. */
 static number without(const struct writing *w, number x, number turns) {
     static const float parts[] = {-3.140625F, -0x1.fbp-11F, -6.2783295e-7F};
-    for (int i = 0; i < 3; i++) x = sum(w, x, line(w, turns, parts[i], 0));
+    for (int i = 0; i < 3; i++) x = sum(w, x, scaled(w, turns, parts[i]));
     return unary(w, MORSEL_UNARY_CLIP, x, -1.6F, 1.6F);
 }
 
 /* 1, or -1 where `turns` is odd. */
 static number turned(const struct writing *w, number turns) {
-    number pairs = of(w, MORSEL_UNARY_FLOOR, line(w, turns, 0.5F, 0));
-    return sum(w, line(w, pairs, 4, 1), line(w, turns, -2, 0));
+    number pairs = of(w, MORSEL_UNARY_FLOOR, scaled(w, turns, 0.5F)), is_odd = sum(w, scaled(w, pairs, -2), turns);
+    return moved(w, scaled(w, is_odd, -2), 1);
 }
 
 /* sin x, or cos x = sin (x + pi / 2), whose half turns end in 1/2. */
-static number wave(const struct writing *w, number x, bool cosine) {
+static number wave(const struct writing *w, number x, bool is_cosine) {
     static const float factors[] = {2.608932e-6F, -1.9811113e-4F, 0.0083330879F, -0.16666661F};
-    number turns = of(w, MORSEL_UNARY_ROUND, line(w, x, 0.31830989F, cosine ? 0.5F : 0));
-    number rest = without(w, x, cosine ? line(w, turns, 1, -0.5F) : turns);
+    number turns = scaled(w, x, 0.31830989F);
+    turns = of(w, MORSEL_UNARY_ROUND, is_cosine ? moved(w, turns, 0.5F) : turns);
+    number rest = without(w, x, is_cosine ? moved(w, turns, -0.5F) : turns);
     return product(w, odd(w, rest, factors, 4), turned(w, turns));
 }
 
@@ -106,68 +119,73 @@ static number tangent(const struct writing *w, number x) {
     return pair(w, MORSEL_BINARY_DIV, wave(w, x, false), wave(w, x, true));
 }
 
-/* Of z = |x|, and pi / 2 - that of 1 / |x| beyond 1. */
+/* Of |x|, and pi / 2 - that of 1 / |x| beyond 1. */
 static number arc_tangent(const struct writing *w, number x) {
     static const float factors[] = {0.0029745856F, -0.016581167F, 0.043553513F, -0.075805761F,
                                     0.1067894F,    -0.14214209F,  0.19994137F,  -0.33333167F};
     number size = of(w, MORSEL_UNARY_ABS, x);
     number near = odd(w, pair(w, MORSEL_BINARY_MIN, size, of(w, MORSEL_UNARY_RECIPROCAL, size)), factors, 8);
-    number beyond = of(w, MORSEL_UNARY_SIGN, unary(w, MORSEL_UNARY_CLIP, line(w, size, 1, -1), 0, FLT_MAX));
-    number more = product(w, beyond, line(w, near, -2, 1.57079633F));
-    return product(w, sum(w, near, more), of(w, MORSEL_UNARY_SIGN, x));
+    number beyond = of(w, MORSEL_UNARY_SIGN, unary(w, MORSEL_UNARY_CLIP, moved(w, size, -1), 0, FLT_MAX));
+    number more = product(w, beyond, moved(w, scaled(w, near, -2), 1.57079633F));
+    return signed_as(w, sum(w, near, more), x);
 }
 
-/* (1 - x) (1 + x) */
-static number between_ones(const struct writing *w, number x) {
-    return product(w, line(w, x, -1, 1), line(w, x, 1, 1));
+/* 1 - x */
+static number to_one(const struct writing *w, number x) {
+    return moved(w, of(w, MORSEL_UNARY_NEG, x), 1);
 }
 
 static number arc_sine(const struct writing *w, number x) {
-    return arc_tangent(w, pair(w, MORSEL_BINARY_DIV, x, of(w, MORSEL_UNARY_SQRT, between_ones(w, x))));
+    number cosine_squared = product(w, to_one(w, x), moved(w, x, 1));
+    return arc_tangent(w, pair(w, MORSEL_BINARY_DIV, x, of(w, MORSEL_UNARY_SQRT, cosine_squared)));
 }
 
 static number arc_cosine(const struct writing *w, number x) {
-    return line(w, arc_sine(w, x), -1, 1.57079633F);
+    return moved(w, of(w, MORSEL_UNARY_NEG, arc_sine(w, x)), 1.57079633F);
 }
 
 /* ---- of the hyperbola ---- */
 
 /* e^|x| / 2, which is finite where what is made of it is. */
 static number half_exponential(const struct writing *w, number size) {
-    number root = of(w, MORSEL_UNARY_EXP, line(w, size, 0.5F, 0));
-    return product(w, line(w, root, 0.5F, 0), root);
+    number root = of(w, MORSEL_UNARY_EXP, scaled(w, size, 0.5F));
+    return product(w, scaled(w, root, 0.5F), root);
 }
 
 /* (1 - e^-a) (e^a / 2 + 1 / 2) of a = |x| */
 static number hyperbolic_sine(const struct writing *w, number x) {
-    number size = of(w, MORSEL_UNARY_ABS, x), below = unary(w, MORSEL_UNARY_ELU, of(w, MORSEL_UNARY_NEG, size), 1, 1);
-    number y = product(w, below, line(w, half_exponential(w, size), -1, -0.5F));
-    return product(w, y, of(w, MORSEL_UNARY_SIGN, x));
+    number size = of(w, MORSEL_UNARY_ABS, x), below = unary(w, MORSEL_UNARY_ELU, of(w, MORSEL_UNARY_NEG, size), -1, 1);
+    return signed_as(w, product(w, below, moved(w, half_exponential(w, size), 0.5F)), x);
 }
 
 static number hyperbolic_cosine(const struct writing *w, number x) {
     number half = half_exponential(w, of(w, MORSEL_UNARY_ABS, x));
-    return sum(w, half, line(w, of(w, MORSEL_UNARY_RECIPROCAL, half), 0.25F, 0));
+    return sum(w, half, scaled(w, of(w, MORSEL_UNARY_RECIPROCAL, half), 0.25F));
 }
 
-/* ln (x + root) */
-static number area(const struct writing *w, number x, number square) {
-    return of(w, MORSEL_UNARY_LOG, sum(w, x, of(w, MORSEL_UNARY_SQRT, square)));
+/* ln (1 + x) of x >= 0: a Softplus is ln (1 + e^x). */
+static number log_of_more(const struct writing *w, number x) {
+    return of(w, MORSEL_UNARY_SOFTPLUS, of(w, MORSEL_UNARY_LOG, x));
 }
 
-/* Of |x| up to 1e18, whose square is finite. */
+/* ln (1 + a + a^2 / (1 + root (a^2 + 1))) of a = |x|, whose square is finite up to 1e18; ln 2a is never more, and the same from there on. */
 static number area_sine(const struct writing *w, number x) {
-    number size = unary(w, MORSEL_UNARY_CLIP, of(w, MORSEL_UNARY_ABS, x), 0, 1e18F);
-    return product(w, area(w, size, line(w, product(w, size, size), 1, 1)), of(w, MORSEL_UNARY_SIGN, x));
+    number size = of(w, MORSEL_UNARY_ABS, x), a = unary(w, MORSEL_UNARY_CLIP, size, 0, 1e18F), square = product(w, a, a);
+    number root = of(w, MORSEL_UNARY_SQRT, moved(w, square, 1));
+    number near = log_of_more(w, sum(w, a, pair(w, MORSEL_BINARY_DIV, square, moved(w, root, 1))));
+    return signed_as(w, pair(w, MORSEL_BINARY_MAX, near, moved(w, of(w, MORSEL_UNARY_LOG, size), 0.69314718F)), x);
 }
 
+/* ln (1 + d + root d root (d + 2)) of d = x - 1 */
 static number area_cosine(const struct writing *w, number x) {
-    number limited = unary(w, MORSEL_UNARY_CLIP, x, -FLT_MAX, 1e18F);
-    return area(w, limited, product(w, line(w, limited, 1, -1), line(w, limited, 1, 1)));
+    number d = moved(w, x, -1), roots = product(w, of(w, MORSEL_UNARY_SQRT, d), of(w, MORSEL_UNARY_SQRT, moved(w, x, 1)));
+    return log_of_more(w, sum(w, d, roots));
 }
 
+/* ln (1 + 2a / (1 - a)) / 2 of a = |x| */
 static number area_tangent(const struct writing *w, number x) {
-    return line(w, of(w, MORSEL_UNARY_LOG, pair(w, MORSEL_BINARY_DIV, line(w, x, 1, 1), line(w, x, -1, 1))), 0.5F, 0);
+    number a = of(w, MORSEL_UNARY_ABS, x), more = pair(w, MORSEL_BINARY_DIV, sum(w, a, a), to_one(w, a));
+    return signed_as(w, scaled(w, log_of_more(w, more), 0.5F), x);
 }
 
 bool lower_angle(struct lowering *l, struct onnx_node *node, struct meaning *m) {
@@ -182,6 +200,9 @@ bool lower_angle(struct lowering *l, struct onnx_node *node, struct meaning *m) 
     if (i == count) return refuse(l, node, "of floats it has no step: quantize its input and output");
     struct view view;
     const struct writing w = {l, node, meaning_any_buffer(l, node, m, &view)};
-    if (w.x) meaning_set(l, node->outputs[0], (struct meaning){.buffer = angles[i].write(&w, w.x), .view = view, .scale = 1});
-    return w.x;
+    if (!w.x) return false;
+    number y = angles[i].write(&w, w.x);
+    y->name = node->outputs[0]->name;
+    meaning_set(l, node->outputs[0], (struct meaning){.buffer = y, .view = view, .scale = 1});
+    return true;
 }

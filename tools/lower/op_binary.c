@@ -358,6 +358,7 @@ bool lower_cube(struct lowering *l, struct onnx_node *node, struct meaning *m) {
     const struct tail nothing = {.value = node->outputs[0], .float_min = -INFINITY, .float_max = INFINITY};
     if (!add_float_binary(l, node, MORSEL_BINARY_MUL, *m, *m, &nothing)) return false;
     const struct meaning square = *meaning_of(l, node->outputs[0]);
+    square.buffer->name = net_text(l->net, "%s/square", node->name); /* whoever looks for the output finds the cube */
     struct tail tail = tail_follow(l, node->outputs[0], 0);
     return add_float_binary(l, node, MORSEL_BINARY_MUL, square, *m, &tail);
 }

@@ -42,6 +42,9 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("Relu", 13, "f:4", "", .25F, .5F, .75F, 1);
     EXPECT("Shrink", 13, "f:4", "", 0, 0, .75F, 1);
     EXPECT("Shrink", 13, "f:4", "lambd~0.25 bias~0.25", 0, .25F, .5F, .75F);
+    EXPECT("Sin", 13, "f:4", "", .247403959F, .479425539F, .681638760F, .841470985F);
+    EXPECT("Tan", 13, "f:4", "", .255341921F, .546302490F, .931596460F, 1.55740772F);
+    EXPECT("Asinh", 13, "f:4", "", .247466462F, .481211825F, .693147181F, .881373587F);
     EXPECT("Clip", 13, "f:4 f#0.4 f#0.8", "", .4F, .5F, .75F, .8F);
     EXPECT("Clip", 10, "f:4", "max~0.5", .25F, .5F, .5F, .5F);
     EXPECT("Clip", 13, "f:4 f#0.8 f#0.4", "", .4F, .4F, .4F, .4F); /* the upper bound counts */

@@ -11,7 +11,14 @@ static const char *const functions[] = {"Abs",        "Ceil",      "Celu",      
                                         "Reciprocal", "Tanh",      "Softplus",  "Softsign",    "ThresholdedRelu",
                                         "Shrink"};
 
-/* The steps of a node between a DequantizeLinear and a QuantizeLinear, or of a float node alone; 0: it is refused. */
+static size_t buffers_named(const struct net *net, const char *name) {
+    size_t count = 0;
+    for (size_t i = 0; i < net->buffer_count; i++) count += !strcmp(net->buffers[i]->name, name);
+    return count;
+}
+
+/* The steps of a node between a DequantizeLinear and a QuantizeLinear, or of a float node alone; 0: it is refused. What goes on between
+ * them has other names than the output. */
 static size_t steps_of(const char *op, bool quantized) {
     struct bytes file = {0};
     struct onnx_report report = {0};
@@ -33,6 +40,7 @@ static size_t steps_of(const char *op, bool quantized) {
     struct onnx_graph *graph = inferred_bytes(&model);
     struct net *net = lower(graph, &report);
     size_t steps = net ? net->step_count : 0;
+    if (net && !quantized) assert_int_equal(buffers_named(net, "y"), 1);
     if (net) net_free(net);
     onnx_report_free(&report);
     onnx_free(graph);
