@@ -371,6 +371,26 @@ def borders():
     yield Case("old value", "Pad", x, pads=[0, 0, 1, 1, 0, 0, 1, 1], value=2.5, opset=10)
 
 
+def spectra():
+    """Of powers of two: others ONNX Runtime computes by longer ones, with less precision."""
+    def whole(n):
+        return Constant(np.int64(n))
+
+    hann = Constant((0.5 - 0.5 * np.cos(np.arange(64) * (np.pi / 32))).astype(np.float32))
+    yield Case("window", "STFT", uniform("x", 2, 500), whole(20), hann, opset=17)
+    yield Case("one part", "STFT", uniform("x", 1, 301, 1), whole(64), hann, whole(64), opset=17)
+    yield Case("two-sided", "STFT", uniform("x", 2, 100), whole(7), None, whole(32), opset=17, onesided=0)
+    yield Case("complex", "STFT", uniform("x", 1, 64, 2), whole(16), None, whole(16), opset=17, onesided=0)
+    for axis in (1, 2):
+        yield Case(f"axis {axis}", "DFT", uniform("x", 2, 16, 32, 1), opset=17, axis=axis)
+        yield Case(f"one-sided {axis}", "DFT", uniform("x", 2, 16, 32, 1), opset=17, axis=axis, onesided=1)
+        yield Case(f"complex {axis}", "DFT", uniform("x", 2, 16, 32, 2), opset=17, axis=axis)
+        yield Case(f"inverse {axis}", "DFT", uniform("x", 2, 16, 32, 2), None, whole(axis), opset=20, inverse=1)
+    yield Case("longer", "DFT", uniform("x", 3, 20, 1), whole(32), opset=17)
+    yield Case("shorter", "DFT", uniform("x", 3, 20, 2), whole(16), opset=17)
+    yield Case("length of one", "DFT", uniform("x", 3, 1, 2), opset=17)
+
+
 def resizes():
     x = uniform("x", 1, 3, 5, 6)
     modes = ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners", "half_pixel_symmetric")
@@ -457,7 +477,7 @@ def quantization():
 
 
 def cases():
-    for family in (convolutions, transposed, products, einsums, pools, reductions, normalizations, arithmetic, functions, moves, borders,
-                   resizes, grids, suppressions, quantization):
+    for family in (convolutions, transposed, products, einsums, pools, reductions, normalizations, arithmetic, functions, spectra, moves,
+                   borders, resizes, grids, suppressions, quantization):
         for case in family():
             yield family.__name__, case

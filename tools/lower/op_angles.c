@@ -168,7 +168,7 @@ static number log_of_more(const struct writing *w, number x) {
     return of(w, MORSEL_UNARY_SOFTPLUS, of(w, MORSEL_UNARY_LOG, x));
 }
 
-/* ln (1 + a + a^2 / (1 + root (a^2 + 1))) of a = |x|, whose square is finite up to 1e18; ln 2a is never more, and the same from there on. */
+/* ln (1 + a + a^2 / (1 + root (a^2 + 1))) of a = |x|, whose square is finite to 1e18. ln 2a is never more, and the same from there on. */
 static number area_sine(const struct writing *w, number x) {
     number size = of(w, MORSEL_UNARY_ABS, x), a = unary(w, MORSEL_UNARY_CLIP, size, 0, 1e18F), square = product(w, a, a);
     number root = of(w, MORSEL_UNARY_SQRT, moved(w, square, 1));

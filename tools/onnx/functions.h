@@ -50,7 +50,8 @@ double onnx_function_number(const struct onnx_function *f, const struct onnx_par
 float onnx_function_in_table(const struct onnx_function *f, const struct onnx_parameters *p, float x);
 void onnx_function_many(const struct onnx_function *f, const struct onnx_parameters *p, const float *x, float *y, size_t count);
 
-extern const struct onnx_function onnx_sin, onnx_cos, onnx_tan, onnx_asin, onnx_acos, onnx_atan, onnx_sinh, onnx_cosh, onnx_asinh, onnx_acosh, onnx_atanh;
+extern const struct onnx_function onnx_sin, onnx_cos, onnx_tan, onnx_asin, onnx_acos, onnx_atan, onnx_sinh, onnx_cosh, onnx_asinh,
+    onnx_acosh, onnx_atanh;
 extern const struct onnx_function onnx_abs, onnx_ceil, onnx_celu, onnx_clip, onnx_elu, onnx_erf, onnx_exp, onnx_fast_gelu, onnx_floor,
     onnx_gelu, onnx_hard_sigmoid, onnx_hard_swish, onnx_leaky_relu, onnx_log, onnx_mish, onnx_neg, onnx_not, onnx_quick_gelu,
     onnx_reciprocal, onnx_relu, onnx_round, onnx_selu, onnx_shrink, onnx_sigmoid, onnx_sign, onnx_softplus, onnx_softsign, onnx_sqrt,

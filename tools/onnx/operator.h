@@ -171,6 +171,7 @@ onnx_infer_fn onnx_infer_attention, onnx_infer_qattention, onnx_infer_multi_head
 /* A matrix product of inputs that have these shapes. */
 bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right);
 onnx_infer_fn onnx_infer_dropout, onnx_infer_batch_norm, onnx_infer_layer_norm, onnx_infer_prelu, onnx_infer_axis_same, onnx_infer_sums;
+onnx_infer_fn onnx_infer_spectrum, onnx_infer_window;
 onnx_fold_fn onnx_fold_dropout, onnx_fold_function, onnx_fold_function_of_two, onnx_fold_where, onnx_fold_clip, onnx_fold_copy,
     onnx_fold_cast;
 onnx_infer_fn onnx_infer_quantize, onnx_infer_dynamic_quantize;
@@ -186,7 +187,8 @@ onnx_fold_fn onnx_fold_one_hot, onnx_fold_concat, onnx_fold_gather, onnx_fold_ga
 onnx_fold_fn onnx_fold_scatter_elements, onnx_fold_scatter_nd;
 onnx_infer_fn onnx_infer_constant, onnx_infer_constant_of_shape, onnx_infer_range, onnx_infer_shape_of, onnx_infer_size_of,
     onnx_infer_trilu;
-onnx_fold_fn onnx_fold_constant, onnx_fold_constant_of_shape, onnx_fold_range, onnx_fold_shape_of, onnx_fold_size_of, onnx_fold_trilu;
+onnx_fold_fn onnx_fold_constant, onnx_fold_constant_of_shape, onnx_fold_range, onnx_fold_window, onnx_fold_shape_of, onnx_fold_size_of,
+    onnx_fold_trilu;
 onnx_infer_fn onnx_infer_grid_sample, onnx_infer_suppression;
 onnx_infer_fn onnx_infer_reduce, onnx_infer_arg, onnx_infer_topk, onnx_infer_qlinear_reduce;
 onnx_fold_fn onnx_fold_reduce;

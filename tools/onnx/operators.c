@@ -28,6 +28,8 @@ static const char
     "constant weights, sequences that are all as long, up to 512 cells in all directions, Sigmoid and Tanh, of an RNN also Relu, no "
     "peepholes, no clip, no input_forget",
     byte_cells[] = TAKES "what an LSTM does, and a first state that is no constant, or zeros",
+    waves[] =
+        TAKES "constant lengths of up to 16384, steps and windows, and matrices that there is room for: a length of 1024 always has it",
     unread[] = TAKES "no mean and no deviation that is read", ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
 
 /* domain, name, since, until, least inputs, most inputs, most outputs, type */
@@ -259,6 +261,11 @@ static const struct onnx_operator operators[] = {
     {"", "Constant", 1, ANY, 0, 0, 1, GIVES_CONSTANT, .infer = onnx_infer_constant, .fold = onnx_fold_constant},
     {"", "ConstantOfShape", 9, ANY, 1, 1, 1, GIVES_CONSTANT, .infer = onnx_infer_constant_of_shape, .fold = onnx_fold_constant_of_shape,
      .lists = fill_list},
+    {"", "HannWindow", 17, ANY, 1, 1, 1, GIVES_FLOAT, .infer = onnx_infer_window, .fold = onnx_fold_window},
+    {"", "HammingWindow", 17, ANY, 1, 1, 1, GIVES_FLOAT, .infer = onnx_infer_window, .fold = onnx_fold_window},
+    {"", "BlackmanWindow", 17, ANY, 1, 1, 1, GIVES_FLOAT, .infer = onnx_infer_window, .fold = onnx_fold_window},
+    {"", "DFT", 17, ANY, 1, 3, 1, 0, .infer = onnx_infer_spectrum, .taken = waves},
+    {"", "STFT", 17, ANY, 2, 4, 1, 0, .infer = onnx_infer_spectrum, .taken = waves},
     {"", "Range", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_range, .fold = onnx_fold_range},
     {"", "Shape", 1, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_shape_of, .fold = onnx_fold_shape_of},
     {"", "Trilu", 14, ANY, 1, 2, 1, 0, .infer = onnx_infer_trilu, .fold = onnx_fold_trilu},

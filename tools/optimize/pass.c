@@ -72,12 +72,28 @@ bool graph_inference(const struct onnx_node *node) {
     return onnx_input_constant(node, 2) && !onnx_drops(node);
 }
 
-/* Masks of 48 layers over 512 words have room whatever the file holds. */
-enum { LEAST_NUMBERS = 48 * 512 * 512, NUMBERS_OF_A_NUMBER = 16 };
+/* Masks of 48 layers over 512 words have room whatever the file holds, and an STFT of 2,048 numbers at a time. */
+enum { LEAST_NUMBERS = 52 * 512 * 512, NUMBERS_OF_A_NUMBER = 16 };
 
 bool graph_takes_room(struct onnx_graph *g, size_t count) {
     const size_t room = onnx_room(g, LEAST_NUMBERS, NUMBERS_OF_A_NUMBER, SIZE_MAX);
     return onnx_pays(&g->numbers_copied, count, room);
+}
+
+/* Its numbers go through more hands than a mask's, and shapes cost a file nothing. */
+struct onnx_value *graph_matrix(struct onnx_graph *g, const struct onnx_node *node, int64_t in, int64_t out, float **numbers) {
+    enum { COPIES = 3 };
+    const struct onnx_shape shape = {2, {in, out}};
+    struct onnx_tensor *tensor;
+    if (in < 1 || out < 1 || (uint64_t)in > SIZE_MAX / COPIES / (uint64_t)out) return NULL;
+    if (!graph_takes_room(g, COPIES * (size_t)in * (size_t)out)) return NULL;
+    struct onnx_value *matrix = edit_constant(g, onnx_text(g, "%s.matrix", node->name), ONNX_FLOAT, &shape, &tensor);
+    *numbers = tensor->data;
+    return matrix;
+}
+
+void graph_stays_float(struct onnx_graph *g, struct onnx_node *node) {
+    if (!onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
 }
 
 double *graph_doubles(struct onnx_graph *g, int64_t count) {

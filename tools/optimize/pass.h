@@ -59,9 +59,12 @@ bool graph_constant_and_other(const struct onnx_node *node, int *constant, struc
 /* A float constant all of whose elements are the same number. */
 bool graph_scalar(const struct onnx_value *value, double *out);
 bool graph_inference(const struct onnx_node *node); /* a BatchNormalization or Dropout that does not train; no second output is read */
+void graph_stays_float(struct onnx_graph *g, struct onnx_node *node); /* and what takes its place */
 double *graph_doubles(struct onnx_graph *g, int64_t count);
 /* Whether a pass may write so many numbers more, which then count as written: those of the file pay for them. */
 bool graph_takes_room(struct onnx_graph *g, size_t count);
+/* A matrix of zeros for a node, and its numbers, row after row; NULL: it is empty, or there is no room for it. */
+struct onnx_value *graph_matrix(struct onnx_graph *g, const struct onnx_node *node, int64_t in, int64_t out, float **numbers);
 /* Constants for a node, named NODE.PART. */
 struct onnx_value *graph_floats(struct onnx_graph *g, const struct onnx_node *node, const char *part, const struct onnx_shape *shape,
                                 const double *numbers);

@@ -27,18 +27,6 @@ static struct onnx_value *product(struct onnx_graph *g, struct onnx_node *node, 
     return turned(g, node, graph_put(g, node, "MatMul", inputs, 2, &shape), axis);
 }
 
-/* A matrix of zeros; NULL: there is no room for it. Its numbers go through more hands than a mask's, and shapes cost a file nothing. */
-static struct onnx_value *new_matrix(struct onnx_graph *g, const struct onnx_node *node, int64_t in, int64_t out, float **numbers) {
-    enum { COPIES = 3 };
-    const struct onnx_shape shape = {2, {in, out}};
-    struct onnx_tensor *tensor;
-    if (in < 1 || out < 1 || (uint64_t)in > SIZE_MAX / COPIES / (uint64_t)out) return NULL;
-    if (!graph_takes_room(g, COPIES * (size_t)in * (size_t)out)) return NULL;
-    struct onnx_value *matrix = edit_constant(g, onnx_text(g, "%s.matrix", node->name), ONNX_FLOAT, &shape, &tensor);
-    *numbers = tensor->data;
-    return matrix;
-}
-
 /* Each number and those before it: or without it, or from the end. */
 static bool change_sums(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0);
@@ -49,11 +37,11 @@ static bool change_sums(struct onnx_graph *g, struct onnx_node *node) {
     if (!onnx_axis_of(onnx_integer(at, 0), x->shape.rank, &axis)) return false;
     const int64_t n = x->shape.dims[axis];
     float *numbers;
-    struct onnx_value *matrix = new_matrix(g, node, n, n, &numbers);
+    struct onnx_value *matrix = graph_matrix(g, node, n, n, &numbers);
     if (!matrix) return false;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < n; k++) numbers[i * n + k] = i == k ? !exclusive : (i < k) != reverse;
-    if (!onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
+    graph_stays_float(g, node);
     struct onnx_value *y = product(g, node, x, axis, matrix);
     edit_become(g, node, "Identity", "", &y, 1);
     return true;
@@ -84,7 +72,7 @@ static bool change_resize(struct onnx_graph *g, struct onnx_node *node) {
     for (int d = 0; d < x->shape.rank; d++) {
         if (!onnx_resize_read(node, d, &r[d], &why)) return false;
         if (onnx_resize_keeps(&r[d])) continue;
-        if (!(matrices[d] = new_matrix(g, node, r[d].in, r[d].out, &numbers))) return false;
+        if (!(matrices[d] = graph_matrix(g, node, r[d].in, r[d].out, &numbers))) return false;
         for (int64_t k = 0; k < r[d].out; k++)
             if (!fill_cubic(node, &r[d], k, numbers)) return false;
     }

@@ -47,6 +47,55 @@ static void running_sums_are_products(void **state) {
     check_trials(list, sizeof list / sizeof *list);
 }
 
+static void spectra_are_products(void **state) {
+    (void)state;
+    static const struct trial list[] = {
+        {17, "1,8", "STFT x $2 - $4 > y", 18, {2, 0, -2, 2, 6, 0, 12, 0, -2, 4, 4, 0, 10, 0, 6, -2, -2, 0}},
+        {17, "1,8,1", "HannWindow $4 > w; STFT x $3 w > y", 12, {2, 0, -3, 1, 4, 0, 6, 0, -4, -3, 2, 0}},
+        {17, "1,4,2", "STFT x $1 - $2 > y onesided:0", 12, {4, -2, -2, -2, 8, 4, -2, -4, 4, 6, 6, 2}},
+        {17, "2,4,1", "DFT x > y", 16, {2, 0, -2, 2, 6, 0, -2, -2, 10, 0, 6, -2, -2, 0, 6, 2}},
+        {17, "4,2,1", "DFT x > y axis:0", 16, {8, 0, 4, 0, -4, -4, -6, 2, 4, 0, 0, 0, -4, 4, -6, -2}},
+        {17,
+         "2,4,1",
+         "DFT x $6 > y onesided:1",
+         16,
+         {2, 0, -1.5F, -0.8660254F, 0.5F, 4.330127F, 6, 0, 10, 0, 5.5F, -2.598076F, 5.5F, -4.330127F, -2, 0}},
+        {17, "2,4,1", "DFT x $3 > y", 12, {2, 0, 0.5F, 4.330127F, 0.5F, -4.330127F, 8, 0, 3.5F, -4.330127F, 3.5F, 4.330127F}},
+        {20, "4,2", "DFT x - $-2 > y inverse:1", 8, {2, 1, -0.5F, -0.5F, 1, 0, -1.5F, -2.5F}},
+    };
+    check_trials(list, sizeof list / sizeof *list);
+}
+
+static void windows_are_constants(void **state) {
+    (void)state;
+    static const struct trial list[] = {
+        {17, "8", "HammingWindow $8 > w; Mul x w > y", 8, {0.08695652F, -0.4413373F, 1.630435F, 0, 5, 3.465152F, -0.5434783F, 0.4413373F}},
+        {17,
+         "8",
+         "BlackmanWindow $8 > w periodic:0; Mul x w > y",
+         8,
+         {0, -0.1809068F, 1.377549F, 0, 4.601818F, 1.836732F, -0.09045342F, 0}},
+    };
+    check_trials(list, sizeof list / sizeof *list);
+}
+
+/* What leads from a spectrum to its logarithm, and what is moved before it; not what comes after, nor a way without one. */
+static void spectra_stay_float_up_to_their_log(void **state) {
+    (void)state;
+    struct onnx_graph *g = network(17, "1,8",
+                                   "Flatten x > f; STFT f $2 - $4 > s; Mul s s > p; MatMul p %2x3 > m; Log m > l; Neg l > n; Abs s > a; "
+                                   "GlobalMaxPool n > b; GlobalMaxPool a > c; Add b c > y");
+    graph_decompose(g, NULL);
+    for (size_t i = 0; i < g->node_count; i++) {
+        const char *op = g->nodes[i]->op;
+        const bool behind = !strcmp(op, "Neg") || !strcmp(op, "Abs") || !strcmp(op, "Add") || !strcmp(op, "GlobalMaxPool");
+        const bool before = !strcmp(op, "Flatten") || !strcmp(op, "Mul") || !strcmp(op, "MatMul") || !strcmp(op, "Log");
+        const bool stays = onnx_attribute_int(g->nodes[i], ONNX_EXACT_MARK, 0) != 0;
+        if ((behind && stays) || (before && !stays)) fail_msg("%s %s", op, stays ? "stays float" : "may be quantized");
+    }
+    onnx_free(g);
+}
+
 static void cubic_resizes_are_products(void **state) {
     (void)state;
     static const struct trial list[] = {
@@ -207,6 +256,8 @@ static void what_is_too_large_or_another_stays(void **state) {
         {13, "1,4096", "Squeeze $1 $0 > k; CumSum x k > y", "CumSum"},
         {13, "1,2048", "Squeeze $1 $0 > k; CumSum x k > y", "MatMul"},
         {18, "1,1,2,4", "Resize x - - $1,1,3,6 > y mode@cubic antialias:1", "Resize"},
+        {17, "1,4096,1", "DFT x > y", "DFT"},
+        {17, "1,3000", "STFT x $512 - $2048 > y", "Gather MatMul Reshape"},
         {13, "2,4", "Reshape $4,0 $2,1 > k; GatherElements x k > y axis:1", "GatherElements"},
         {13, "2,4", "ReverseSequence x $3,5 > y batch_axis:0 time_axis:1", "ReverseSequence"},
     };
@@ -215,11 +266,19 @@ static void what_is_too_large_or_another_stays(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(running_sums_are_products),           cmocka_unit_test(cubic_resizes_are_products),
-        cmocka_unit_test(constant_indices_pick_lines),         cmocka_unit_test(products_and_computed_sums_part),
-        cmocka_unit_test(lines_by_running_sums_are_products),  cmocka_unit_test(other_lines_stay),
-        cmocka_unit_test(products_are_cut_to_integers),        cmocka_unit_test(moved_bytes_that_are_added_are_floats),
-        cmocka_unit_test(products_of_constants_are_constants), cmocka_unit_test(so_they_are_where_nothing_is_optimized),
+        cmocka_unit_test(spectra_are_products),
+        cmocka_unit_test(windows_are_constants),
+        cmocka_unit_test(spectra_stay_float_up_to_their_log),
+        cmocka_unit_test(running_sums_are_products),
+        cmocka_unit_test(cubic_resizes_are_products),
+        cmocka_unit_test(constant_indices_pick_lines),
+        cmocka_unit_test(products_and_computed_sums_part),
+        cmocka_unit_test(lines_by_running_sums_are_products),
+        cmocka_unit_test(other_lines_stay),
+        cmocka_unit_test(products_are_cut_to_integers),
+        cmocka_unit_test(moved_bytes_that_are_added_are_floats),
+        cmocka_unit_test(products_of_constants_are_constants),
+        cmocka_unit_test(so_they_are_where_nothing_is_optimized),
         cmocka_unit_test(what_is_too_large_or_another_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
