@@ -93,9 +93,10 @@ static bool operand_lines(struct lowering *l, struct onnx_node *node, const stru
     return view_strides(&whole, rank, out->step);
 }
 
-/* The output lies as the larger operand does, whose view is a turned or divided one of all its buffer, and is seen as that is. */
+/* The output lies as the larger operand does, whose view is a turned or divided one of all its buffer, and is seen as that is. False also
+ * where lines are shorter than `least` so. */
 static bool put_as_it_lies(struct lowering *l, struct onnx_node *node, const struct meaning *a, const struct meaning *b,
-                           const struct tail *tail, struct morsel_blob_binary *p, struct strides *sa, struct strides *sb,
+                           const struct tail *tail, struct morsel_blob_binary *p, uint32_t least, struct strides *sa, struct strides *sb,
                            struct net_buffer **out) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
     const struct meaning *big = view_elements(&a->view) >= view_elements(&b->view) ? a : b;
@@ -112,12 +113,19 @@ static bool put_as_it_lies(struct lowering *l, struct onnx_node *node, const str
             order[k] = order[k - 1];
             order[k - 1] = axis;
         }
-    if (!put_strides(l, node, shape, order, &left, &right, p) || p->a_stride[p->rank - 1] > 1 || p->b_stride[p->rank - 1] > 1) return false;
+    struct morsel_blob_binary lies = *p;
+    if (!put_strides(l, node, shape, order, &left, &right, &lies) || lies.a_stride[lies.rank - 1] > 1 || lies.b_stride[lies.rank - 1] > 1 ||
+        lies.dims[lies.rank - 1] < least)
+        return false;
+    *p = lies;
     *sa = left;
     *sb = right;
     *out = tail_buffer_like(l, tail, big->buffer, &big->view);
     return true;
 }
+
+/* A step takes lines of fewer elements one by one, and whole vectors of as many. */
+enum { SHORT = 8, LONG = 32 };
 
 /* The output in a layout of its own; operands whose neighbours then lie apart are gathered. */
 static bool put_in_layout(struct lowering *l, struct onnx_node *node, const struct meaning *a, const struct meaning *b,
@@ -132,7 +140,9 @@ static bool put_in_layout(struct lowering *l, struct onnx_node *node, const stru
         !put_strides(l, node, shape, order, sa, sb, p))
         return false;
     bool a_apart = p->a_stride[p->rank - 1] > 1, b_apart = p->b_stride[p->rank - 1] > 1;
-    if ((a_apart || b_apart) && put_as_it_lies(l, node, a, b, tail, p, sa, sb, out)) return true;
+    if ((a_apart || b_apart || p->dims[p->rank - 1] < SHORT) &&
+        put_as_it_lies(l, node, a, b, tail, p, a_apart || b_apart ? 1 : LONG, sa, sb, out))
+        return true;
     if ((a_apart && !operand_lines(l, node, a, rank, layout, sa)) || (b_apart && !operand_lines(l, node, b, rank, layout, sb)) ||
         ((a_apart || b_apart) && !put_strides(l, node, shape, order, sa, sb, p)))
         return false;
