@@ -79,6 +79,11 @@ struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model,
     return net_add_buffer(net, type, model->layout, model->rank, model->dims, name);
 }
 
+void net_push_step(struct net *net, struct net_step *step) {
+    net->steps = grown(net->steps, net->step_count, sizeof *net->steps);
+    net->steps[net->step_count++] = step;
+}
+
 struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const char *name, struct net_buffer *a, struct net_buffer *b,
                               struct net_buffer *output) {
     struct net_step *step = net_alloc(net, sizeof *step);
@@ -89,8 +94,7 @@ struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const
     if (b) step->inputs[step->input_count++] = b;
     step->output = output;
     step->parameter_words = morsel_kinds[kind]->record / 4;
-    net->steps = grown(net->steps, net->step_count, sizeof *net->steps);
-    net->steps[net->step_count++] = step;
+    net_push_step(net, step);
     return step;
 }
 

@@ -11,6 +11,7 @@
 #include "tools/optimize/optimize.h"
 #include "tools/optimize/sentence.h"
 #include "tools/lower/half.h"
+#include "tools/lower/rows.h"
 #include "tools/lower/lower.h"
 #include "tools/net/memory.h"
 #include "tools/base/arena.h"
@@ -292,6 +293,7 @@ static bool make_net(const struct conversion_call *call, struct conversion *c, u
     struct net *net = c->nets[variant] = lower(graph, report);
     if (!net || report->refusal_count) return false;
     if (call->half) half_net(net, report);
+    rows_net(net, variant ? c->nets[0] : NULL);
     return conversion_fits(call, net, failure) && plan(call, net, variant ? NULL : &c->other_arena, failure);
 }
 
