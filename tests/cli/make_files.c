@@ -260,9 +260,15 @@ static void make_cifar(void) {
     write_file("cifar.bin", file, sizeof file);
 }
 
+static void write_graph(const char *name, struct bytes *graph, int opset) {
+    struct bytes model = model_message(graph, opset);
+    write_file(name, model.data, model.size);
+    free(model.data);
+}
+
 /* A chain of functions, in float, whose nodes are named by what they give, or by so many letters. */
 static void make_chain(const char *name, uint32_t steps, uint32_t letters) {
-    struct bytes graph = {0}, model;
+    struct bytes graph = {0};
     char from[16], to[16], node[1 << 15] = "";
     memset(node, 'n', letters);
     add_value(&graph, 11, "x", 1, "1,4");
@@ -272,9 +278,7 @@ static void make_chain(const char *name, uint32_t steps, uint32_t letters) {
         snprintf(to, sizeof to, i + 1 < steps ? "t%u" : "y", i + 1);
         add_node(&graph, letters ? node : to, "Sigmoid", from, to, "");
     }
-    model = model_message(&graph, 17);
-    write_file(name, model.data, model.size);
-    free(model.data);
+    write_graph(name, &graph, 17);
 }
 
 /* bytes -> a node on floats -> bytes of a scale of their own; `constants` are further inputs of the node, one word each. */
@@ -282,7 +286,7 @@ static void make_between(const char *name, const char *dims, const char *op, con
                          double out_scale) {
     static const struct number half = {0.5, 0}, zero = {0, 0}, zeros[8] = {{0, 0}};
     const struct number scale = {out_scale, 0};
-    struct bytes graph = {0}, model;
+    struct bytes graph = {0};
     char inputs[100];
     add_value(&graph, 11, "x", ONNX_FLOAT, dims);
     add_value(&graph, 12, "y", ONNX_FLOAT, NULL);
@@ -296,9 +300,7 @@ static void make_between(const char *name, const char *dims, const char *op, con
     add_node(&graph, "the_node", op, inputs, "c", attributes);
     add_node(&graph, "q2", "QuantizeLinear", "c t z", "e", "");
     add_node(&graph, "d2", "DequantizeLinear", "e t z", "y", "");
-    model = model_message(&graph, 13);
-    write_file(name, model.data, model.size);
-    free(model.data);
+    write_graph(name, &graph, 13);
 }
 
 /* A title, a bell, a wiped screen, ends of lines, CSI in one byte and in two, writing from right to left, bytes that are no UTF-8. */
@@ -359,31 +361,27 @@ static void make_hostile(void) {
 }
 
 static void make_missing(void) {
-    struct bytes graph = {0}, model;
+    struct bytes graph = {0};
     add_value(&graph, 11, "x", ONNX_FLOAT, "2,3");
     add_value(&graph, 12, "y", ONNX_FLOAT, "3,3");
     add_node(&graph, "the_node", "Einsum", "- x", "y", "equation@ij,ik->jk");
-    model = model_message(&graph, 13);
-    write_file("missing.onnx", model.data, model.size);
-    free(model.data);
+    write_graph("missing.onnx", &graph, 13);
 }
 
 static void make_fused(void) {
-    struct bytes graph = {0}, model;
+    struct bytes graph = {0};
     const struct number numbers[] = {{1, 0.5}, {2, -0.5}, {3, 1}, {4, 2}};
     const int64_t dims[] = {2, 2};
     add_value(&graph, 11, "x", ONNX_FLOAT, "3,2");
     add_value(&graph, 12, "y", ONNX_FLOAT, "3,2");
     add_constant(&graph, "w", ONNX_FLOAT, 2, dims, numbers, 4);
     add_node(&graph, "layer", "ms.FusedGemm", "x w", "y", "activation@Relu");
-    model = model_message(&graph, 13);
-    write_file("fused.onnx", model.data, model.size);
-    free(model.data);
+    write_graph("fused.onnx", &graph, 13);
 }
 
 /* A table whose lines are chosen by what a layer makes. */
 static void make_chosen(void) {
-    struct bytes graph = {0}, model;
+    struct bytes graph = {0};
     const struct number numbers[] = {{1, 0.5}, {2, -0.5}, {3, 1}, {4, 2}};
     const int64_t dims[] = {2, 2};
     add_value(&graph, 11, "x", ONNX_FLOAT, "3,2");
@@ -395,14 +393,26 @@ static void make_chosen(void) {
     add_node(&graph, "bounds", "Clip", "a none one", "b", "");
     add_node(&graph, "cut", "Cast", "b", "i", "to:7");
     add_node(&graph, "choice", "Gather", "w i", "y", "");
-    model = model_message(&graph, 13);
-    write_file("chosen.onnx", model.data, model.size);
-    free(model.data);
+    write_graph("chosen.onnx", &graph, 13);
+}
+
+/* Angles of some hundred between two layers. */
+static void make_angles(void) {
+    struct bytes graph = {0};
+    const struct number numbers[9] = {{200, 0}, {90, 0}, {70, 0}, {30, 0}, {-50, 0}};
+    const int64_t dims[] = {3, 3};
+    add_value(&graph, 11, "x", ONNX_FLOAT, "1,3");
+    add_value(&graph, 12, "y", ONNX_FLOAT, NULL);
+    add_constant(&graph, "w", ONNX_FLOAT, 2, dims, numbers, 9);
+    add_node(&graph, "layer", "MatMul", "x w", "a", "");
+    add_node(&graph, "wave", "Sin", "a", "b", "");
+    add_node(&graph, "end", "MatMul", "b w", "y", "");
+    write_graph("angles.onnx", &graph, 13);
 }
 
 /* Behind a layer stands what is refused, and the value between has a name that a shell would run. */
 static void make_quotes(void) {
-    struct bytes graph = {0}, model;
+    struct bytes graph = {0};
     const struct number numbers[] = {{1, 0.5}, {2, -0.5}, {3, 1}, {4, 2}};
     const int64_t dims[] = {2, 2};
     add_value(&graph, 11, "x", ONNX_FLOAT, "3,2");
@@ -410,9 +420,7 @@ static void make_quotes(void) {
     add_constant(&graph, "w", ONNX_FLOAT, 2, dims, numbers, 4);
     add_node(&graph, "layer", "MatMul", "x w", "a';>ran;'$(>ran)", "");
     add_node(&graph, "strange", "RoiAlign", "a';>ran;'$(>ran) x", "y", "");
-    model = model_message(&graph, 13);
-    write_file("quotes.onnx", model.data, model.size);
-    free(model.data);
+    write_graph("quotes.onnx", &graph, 13);
 }
 
 static uint8_t *make_lookup(enum morsel_type type) {
@@ -468,6 +476,7 @@ int main(int argc, char **argv) {
     make_missing();
     make_fused();
     make_chosen();
+    make_angles();
     make_quotes();
     make_bytes();
     make_order();

@@ -59,6 +59,10 @@ verify "lines that a layer in 8 bits chooses" call_says "notice: choice: layers 
     -o "$work/e.morsel"
 verify "a layer in float" call 0 "$work/chosen.onnx" --dynamic --exclude layer -o "$work/e.morsel"
 verify "chooses none amiss" sh -c "! grep -q 'make its indices' '$work/err'"
+verify "angles in coarse steps" call_says "notice: wave: in 8 bits its angle has steps of [1-9].* radians" 0 "$work/angles.onnx" --data "$work/a.npy" \
+    -o "$work/e.morsel"
+verify "angles in float" call 0 "$work/angles.onnx" --data "$work/a.npy" --exclude wave --exclude layer -o "$work/e.morsel"
+verify "have none" sh -c "! grep -q 'radians' '$work/err'"
 verify "all sums and none" call_says "adaround or --no-adaround" 2 $float --data $pictures --picture $rule --adaround --no-adaround -o "$work/o.morsel"
 verify "the QDQ file alone" call 0 $float --data $pictures --picture $rule --format qdq -o "$work/alone.onnx"
 verify "is the same file" cmp "$work/qdq/float_small.onnx" "$work/alone.onnx"

@@ -215,6 +215,19 @@ static void notice_rough(const struct scheme *scheme, struct conversion *c) {
                         scheme->graph->nodes[n]->name);
 }
 
+/* A sine of steps of a quarter is within an eighth; no average shows that it is worse. */
+static void notice_coarse_angles(const struct scheme *scheme, struct conversion *c) {
+    const float most = 0.25F;
+    for (size_t n = 0; scheme && n < scheme->graph->node_count; n++) {
+        const struct onnx_node *node = scheme->graph->nodes[n];
+        const bool angle = node_is(node, "Sin") || node_is(node, "Cos") || node_is(node, "Tan");
+        const struct scheme_value *x = angle && scheme->nodes[n].role == SCHEME_FUNCTION ? scheme_value(scheme, node->inputs[0]) : NULL;
+        if (x && x->quantized && x->scale > most)
+            onnx_notice(&c->report, "%s: in 8 bits its angle has steps of %.2g radians; --exclude keeps it, and layers before it, in float",
+                        node->name, (double)x->scale);
+    }
+}
+
 static bool quantize(const struct quantize_call *call, struct work *w, struct failure *failure) {
     struct file_new files[CONVERSION_FILES + 1];
     size_t count = 0;
@@ -223,6 +236,7 @@ static bool quantize(const struct quantize_call *call, struct work *w, struct fa
         return false;
     notice_left_out(&call->conversion, call->qdq, &w->conversion);
     notice_rough(w->quantizer.scheme, &w->conversion);
+    notice_coarse_angles(w->quantizer.scheme, &w->conversion);
     if (call->qdq && !(w->qdq = onnx_write(w->attempts.graph, &w->qdq_bytes, failure))) return failure_prefix(failure, call->qdq);
     if (call->conversion.output) count = conversion_files(&call->conversion, &w->conversion, files);
     if (call->qdq) files[count++] = (struct file_new){call->qdq, w->qdq, w->qdq_bytes};
