@@ -18,15 +18,38 @@ struct layer {
     uint32_t sizes[3];         /* H W C of a picture in memory that a product goes over, flattened; 0: none */
     uint32_t order[3];         /* which of these axes comes first, second and last where the graph flattens it */
     bool is_float, half, each; /* float weights; of 16 bits; a filter for each channel */
+    uint32_t panel;            /* of a FLOAT_MATMUL: columns that lie side by side */
 };
 
 static uint32_t up(uint32_t n, uint32_t to) {
     return (n + to - 1) / to * to;
 }
 
-static const struct morsel_blob_step *writer_of(const struct comparison *c, uint32_t tensor) {
-    uint32_t step = morsel_blob_tensor(c->network, tensor)->first_step;
+static const struct morsel_blob_step *writer_of(const struct comparison *c, const struct morsel_blob_tensor *tensor) {
+    const uint32_t step = tensor->first_step;
     return step < morsel_blob_header(c->network)->steps.count ? morsel_blob_step(c->network, step) : NULL;
+}
+
+/* Where a step makes bytes of what a FLOAT_MATMUL gives, that is the layer. */
+static const struct morsel_blob_step *layer_of(const struct comparison *c, uint32_t tensor) {
+    const struct morsel_blob_step *step = writer_of(c, morsel_blob_tensor(c->network, tensor)), *before = NULL;
+    if (step && step->kind == MORSEL_STEP_UNARY) before = writer_of(c, morsel_blob_input(c->network, step, 0));
+    return before && before->kind == MORSEL_STEP_FLOAT_MATMUL ? before : step;
+}
+
+/* Constant weights [panels][inputs][panel]. */
+static bool read_rows(struct layer *l) {
+    const struct morsel_blob_tensor *w = morsel_blob_input(l->c->network, l->step, 1),
+                                    *bias = l->step->input_count > 2 ? morsel_blob_input(l->c->network, l->step, 2) : NULL;
+    if (w->place != 1 || w->rank != 3 || (bias && bias->place != 1)) return false;
+    l->p = (struct morsel_blob_conv){.window = {.kernel_h = 1, .kernel_w = 1},
+                                     .groups = 1,
+                                     .sums = {.weights = w->offset, .bias = bias ? bias->offset : 0}};
+    l->inputs = w->dims[1];
+    l->outputs = w->dims[0] * w->dims[2];
+    l->panel = w->dims[2];
+    l->is_float = true;
+    return true;
 }
 
 static void read_product(struct layer *l, const struct morsel_blob_fc *fc) {
@@ -53,10 +76,10 @@ static bool read_layer(struct layer *l, const struct linear *linear) {
                                          .sums = {.weights = conv->weights, .bias = conv->bias}};
         l->is_float = true;
         l->half = conv->weights_half;
-    } else {
+    } else if (kind != MORSEL_STEP_FLOAT_MATMUL || !read_rows(l)) {
         return false;
     }
-    if (kind != MORSEL_STEP_FC) {
+    if (kind != MORSEL_STEP_FC && kind != MORSEL_STEP_FLOAT_MATMUL) {
         if (l->x->rank != 4 || l->y->rank != 4) return false;
         l->inputs = l->x->dims[3] / l->p.groups;
         l->outputs = l->y->dims[3] / l->p.groups;
@@ -86,6 +109,7 @@ static size_t byte_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t
 static size_t float_place(const struct layer *l, uint32_t o, uint32_t i, uint32_t y, uint32_t x) {
     uint32_t all = l->outputs * l->p.groups, tap = y * l->p.window.kernel_w + x, taps = l->p.window.kernel_h * l->p.window.kernel_w;
     if (l->each) return (size_t)tap * up(all, 8) + o;
+    if (l->panel) return ((size_t)(o / l->panel) * l->inputs + i) * l->panel + o % l->panel;
     return (((size_t)(o / 8) * taps + tap) * l->inputs + i) * 8 + o % 8;
 }
 
@@ -167,7 +191,7 @@ static void read_dynamic(const struct layer *l, struct compare_weights *w) {
 }
 
 struct compare_weights *compare_weights(const struct comparison *c, struct onnx_node *node, uint32_t tensor) {
-    struct layer l = {.c = c, .step = writer_of(c, tensor)};
+    struct layer l = {.c = c, .step = layer_of(c, tensor)};
     struct linear linear;
     if (!l.step || !linear_read(node, &linear) || !read_layer(&l, &linear)) return NULL;
     struct compare_weights *w = onnx_alloc(c->graph, sizeof *w);

@@ -124,7 +124,8 @@ static bool put_as_it_lies(struct lowering *l, struct onnx_node *node, const str
     return true;
 }
 
-/* A step takes lines of fewer elements one by one, and whole vectors of as many. */
+/* Kernels take the elements of shorter lines one by one. Lines of whole vectors in place of those are worth it if a reader wants the order
+ * of the axes, and has to move them. */
 enum { SHORT = 8, LONG = 32 };
 
 /* The output in a layout of its own; operands whose neighbours then lie apart are gathered. */

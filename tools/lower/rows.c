@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of float rows with constant weights. Kernels of FLOAT_MATMUL go through the weights once for six rows, FLOAT_CONV's for fewer:
- * at 768 inputs and outputs they take 2.3 times as long with AVX2. Of fewer rows, FLOAT_CONV reads weights in their order. */
+ * at 768 inputs and outputs they take 2.3 times as long with AVX2. Of one or two rows FLOAT_CONV takes half as long. */
 #include "tools/lower/rows.h"
 #include "tools/lower/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns are in panels of sixteen, as kernels read them, where they are so many times as many. */
+/* Kernels read columns in panels of sixteen. Where these do not come out even they have to be made at run time, by more rows. */
 enum { LEAST_ROWS = 4, LEAST_WEIGHTS = 1 << 16, PANEL = 16 };
 
 static bool is_whole_range(const struct net_buffer *y, const struct morsel_blob_float_conv *p) {
@@ -22,17 +22,25 @@ static bool fits(const struct net_step *step) {
     if (w->kernel_h * w->kernel_w * w->stride_h * w->stride_w != 1 || (w->pad_top | w->pad_left | w->pad_bottom | w->pad_right))
         return false;
     const uint32_t inner = x->dims[3], columns = y->dims[3];
-    if ((uint64_t)inner * columns < LEAST_WEIGHTS) return false;
+    if (x->dims[1] * x->dims[2] != 1 || (uint64_t)inner * columns < LEAST_WEIGHTS) return false; /* a picture's rows may stream */
     return y->type == MORSEL_FLOAT32 || is_whole_range(y, p);
 }
 
-/* As the first net has it, whose constants this one has, too; else where rows are enough. */
-static bool pays(const struct net_step *step, const struct net *first) {
+static bool has_rows(const struct net_step *step) {
     const uint32_t inner = step->inputs[0]->dims[3], rows = net_elements(step->inputs[0]) / inner;
-    if (!first) return rows >= (step->output->dims[3] % PANEL ? 2 * LEAST_ROWS : LEAST_ROWS);
-    for (uint32_t i = 0; i < first->step_count; i++)
-        if (first->steps[i]->kind == MORSEL_STEP_FLOAT_MATMUL && !strcmp(first->steps[i]->name, step->name)) return true;
-    return false;
+    return rows >= (step->output->dims[3] % PANEL ? 2 * LEAST_ROWS : LEAST_ROWS);
+}
+
+static bool is_alike(const struct net_step *a, const struct net_step *b) {
+    return a->kind == b->kind && !strcmp(a->name, b->name);
+}
+
+/* In all nets: their blob holds the weights once. */
+static bool pays(struct net *const *nets, uint32_t count, const struct net_step *step) {
+    for (uint32_t n = 0; n < count; n++)
+        for (uint32_t i = 0; i < nets[n]->step_count; i++)
+            if (is_alike(nets[n]->steps[i], step) && !(fits(nets[n]->steps[i]) && has_rows(nets[n]->steps[i]))) return false;
+    return true;
 }
 
 static const float *constant_of(const struct net_step *step, size_t field) {
@@ -105,14 +113,28 @@ static void add_rows(struct net *net, const struct net_step *old) {
     if (y != old->output) add_identity(net, old->name, y, old->output);
 }
 
-void rows_net(struct net *net, const struct net *first) {
+static bool is_among(const struct net_step *step, struct net_step *const *list, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (is_alike(step, list[i])) return true;
+    return false;
+}
+
+static void change(struct net *net, struct net_step *const *list, uint32_t listed) {
     struct net_step **old = net->steps;
     const uint32_t count = net->step_count;
     net->steps = NULL;
     net->step_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (fits(old[i]) && pays(old[i], first)) add_rows(net, old[i]);
+        if (fits(old[i]) && is_among(old[i], list, listed)) add_rows(net, old[i]);
         else net_push_step(net, old[i]);
     }
     free(old);
+}
+
+void rows_change(struct net *const *nets, uint32_t count) {
+    struct net_step **list = net_alloc(nets[0], nets[0]->step_count * sizeof *list);
+    uint32_t listed = 0;
+    for (uint32_t i = 0; i < nets[0]->step_count; i++)
+        if (fits(nets[0]->steps[i]) && pays(nets, count, nets[0]->steps[i])) list[listed++] = nets[0]->steps[i];
+    for (uint32_t n = 0; n < count; n++) change(nets[n], list, listed);
 }

@@ -5,8 +5,8 @@
 
 #include "tools/net/net.h"
 
-/* A FLOAT_CONV of one element of several pixels becomes a FLOAT_MATMUL, whose sums are the same to the last bit. Those with weights of
- * binary16 stay. `first`: the largest variant of the same blob, done already, or NULL. */
-void rows_net(struct net *net, const struct net *first);
+/* FLOAT_CONVs that are products of rows become FLOAT_MATMULs, whose sums are the same to the last bit: of four rows at least, in each of
+ * the nets, which are the variants of one blob. Those with weights of binary16 stay. Between bytes a product gets floats of its own. */
+void rows_change(struct net *const *nets, uint32_t count);
 
 #endif

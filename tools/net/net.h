@@ -131,8 +131,8 @@ struct net_buffer *net_add_buffer(struct net *net, enum morsel_type type, enum m
 /* A new buffer of the same shape and layout, without quantization. */
 struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model, enum morsel_type type, const char *name);
 
-/* A step with one or two inputs; parameter_words is set by its kind. */
 void net_push_step(struct net *net, struct net_step *step); /* behind the last */
+/* A step with one or two inputs; parameter_words is set by its kind. */
 struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const char *name, struct net_buffer *a, struct net_buffer *b,
                               struct net_buffer *output);
 void net_add_constant(struct net_step *step, const void *data, size_t bytes, size_t field);

@@ -68,6 +68,32 @@ static void angles_are_tables_and_several_float_steps(void **state) {
     }
 }
 
+/* The square of a turned value whose last dimension is short: in one line where that is long, else in the order of its axes. */
+static void short_lines_are_taken_as_they_lie(void **state) {
+    (void)state;
+    static const char *const dims[] = {"1,40,3,2", "1,4,3,2", "1,40,3,9"};
+    const uint32_t lines[] = {240, 2, 9};
+    for (int i = 0; i < 3; i++) {
+        struct bytes file = {0};
+        struct onnx_report report = {0};
+        add_value(&file, 11, "x", ONNX_FLOAT, dims[i]);
+        add_value(&file, 12, "y", ONNX_FLOAT, NULL);
+        add_node(&file, "turn", "Transpose", "x", "a", "perm=0,2,1,3");
+        add_node(&file, "square", "Mul", "a a", "b", "");
+        add_node(&file, "end", "Abs", "b", "y", "");
+        struct bytes model = model_message(&file, 13);
+        struct onnx_graph *graph = inferred_bytes(&model);
+        struct net *net = lower(graph, &report);
+        assert_non_null(net);
+        const struct morsel_blob_binary *p = &net->steps[0]->parameters.binary;
+        assert_int_equal(net->steps[0]->kind, MORSEL_STEP_BINARY);
+        assert_int_equal(p->dims[p->rank - 1], lines[i]);
+        net_free(net);
+        onnx_report_free(&report);
+        onnx_free(graph);
+    }
+}
+
 /* Each name finds its own row, and no part of it or other domain does. */
 static void operators_are_found_by_name(void **state) {
     (void)state;
@@ -296,6 +322,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(operators_are_found_by_name),
                                        cmocka_unit_test(every_function_is_a_table_and_a_float_step),
                                        cmocka_unit_test(angles_are_tables_and_several_float_steps),
+                                       cmocka_unit_test(short_lines_are_taken_as_they_lie),
                                        cmocka_unit_test(powers_and_slopes_are_steps_of_their_own),
                                        cmocka_unit_test(cubes_are_two_products),
                                        cmocka_unit_test(a_gate_and_its_product_are_one_step),

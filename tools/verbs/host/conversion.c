@@ -284,7 +284,7 @@ static bool pool(const struct conversion_call *call, const struct conversion *c,
     return sentence_pool(graph, pooling, c->text.normalize, failure) || failure_prefix(failure, call->text);
 }
 
-/* Steps and arena of a variant. */
+/* Steps of a variant. */
 static bool make_net(const struct conversion_call *call, struct conversion *c, uint32_t variant, struct onnx_graph *graph,
                      struct onnx_report *report, struct failure *failure) {
     if (!pool(call, c, graph, failure)) return false;
@@ -293,8 +293,15 @@ static bool make_net(const struct conversion_call *call, struct conversion *c, u
     struct net *net = c->nets[variant] = lower(graph, report);
     if (!net || report->refusal_count) return false;
     if (call->half) half_net(net, report);
-    rows_net(net, variant ? c->nets[0] : NULL);
-    return conversion_fits(call, net, failure) && plan(call, net, variant ? NULL : &c->other_arena, failure);
+    return true;
+}
+
+/* Arenas of all variants. One that is to be small has no room for the floats that rows between bytes want. */
+static bool plan_nets(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
+    if (!call->arena) rows_change(c->nets, (uint32_t)c->sizes.count);
+    for (uint32_t k = 0; k < c->sizes.count; k++)
+        if (!conversion_fits(call, c->nets[k], failure) || !plan(call, c->nets[k], k ? NULL : &c->other_arena, failure)) return false;
+    return true;
 }
 
 /* Apps find inputs and outputs by their numbers. */
@@ -338,7 +345,7 @@ bool conversion_make(const struct conversion_call *call, struct conversion *c, s
     if (!good || !rules_text_inputs(call, c, failure)) return false;
     for (uint32_t k = 1; k < c->sizes.count; k++)
         if (!make_variant(call, c, k, failure)) return false;
-    return rules_write(c, failure) && conversion_finish(call, c, failure);
+    return plan_nets(call, c, failure) && rules_write(c, failure) && conversion_finish(call, c, failure);
 }
 
 bool conversion_finish(const struct conversion_call *call, struct conversion *c, struct failure *failure) {
