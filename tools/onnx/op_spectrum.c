@@ -16,6 +16,11 @@ static bool read_whole(const struct onnx_node *node, int input, int64_t otherwis
     return true;
 }
 
+/* Of real or complex numbers; 0: of neither. */
+static int parts_of(int64_t dimension) {
+    return dimension == 1 || dimension == 2 ? (int)dimension : 0;
+}
+
 /* Longer ones would be matrices of more than 2^28 numbers. */
 static bool sized(const struct onnx_node *node, struct onnx_spectrum *s) {
     s->bins = onnx_attribute_int(node, "onesided", !strcmp(node->op, "STFT")) ? s->length / 2 + 1 : s->length;
@@ -27,9 +32,9 @@ static bool read_dft(const struct onnx_node *node, struct onnx_spectrum *s, cons
     int64_t axis = onnx_attribute_int(node, "axis", 1);
     *why = "its axis or its length is no constant";
     if (x->rank < 2 || (node->opset >= 20 && !read_whole(node, 2, -2, &axis))) return false;
-    *why = "its axis is none of its input, or the last";
+    *why = "its axis is none that its input has, or is the last";
     if (!onnx_axis_of(axis, x->rank, &s->axis) || s->axis == x->rank - 1) return false;
-    s->parts = (int)x->dims[x->rank - 1];
+    s->parts = parts_of(x->dims[x->rank - 1]);
     s->count = x->dims[s->axis];
     s->inverse = onnx_attribute_int(node, "inverse", 0) != 0;
     *why = "its axis or its length is no constant";
@@ -44,7 +49,7 @@ static bool read_stft(const struct onnx_node *node, struct onnx_spectrum *s, con
     *why = "its input is not of [batch, length], [batch, length, 1] or [batch, length, 2]";
     if (x->rank < 2 || x->rank > 3) return false;
     s->axis = 1;
-    s->parts = x->rank == 3 ? (int)x->dims[2] : 1;
+    s->parts = x->rank == 3 ? parts_of(x->dims[2]) : 1;
     s->count = x->dims[1];
     s->window = onnx_input_constant(node, 2);
     *why = "its step, its length or its window is no constant";
@@ -62,9 +67,9 @@ bool onnx_spectrum_read(const struct onnx_node *node, struct onnx_spectrum *s, c
     *s = (struct onnx_spectrum){.parts = 1};
     if (strcmp(node->op, "STFT") ? !read_dft(node, s, why) : !read_stft(node, s, why)) return false;
     *why = "its input is neither real nor complex: its last dimension is not 1 or 2";
-    if (s->parts < 1 || s->parts > 2) return false;
-    *why = "of complex numbers, or inverse, it is not onesided";
-    return s->bins == s->length || (s->parts == 1 && !s->inverse);
+    if (!s->parts) return false;
+    *why = "it is inverse and onesided";
+    return s->bins == s->length || !s->inverse;
 }
 
 bool onnx_infer_spectrum(struct onnx_context *c) {
@@ -83,14 +88,15 @@ bool onnx_infer_spectrum(struct onnx_context *c) {
 
 bool onnx_infer_window(struct onnx_context *c) {
     int64_t size;
-    if (onnx_attribute_int(c->node, "output_datatype", ONNX_FLOAT) != ONNX_FLOAT) return onnx_bad(c, "it is not of float");
+    const int64_t type = onnx_attribute_int(c->node, "output_datatype", ONNX_FLOAT);
+    if (type != ONNX_FLOAT && type != ONNX_FLOAT16 && type != ONNX_DOUBLE) return onnx_bad(c, "it is of no kind of float");
     if (!onnx_input_constant(c->node, 0)) return true;
     if (!read_whole(c->node, 0, 0, &size) || size < 0) return onnx_bad(c, "its size is not a whole number from 0 on");
     const struct onnx_shape y = {.rank = 1, .dims = {size}};
     return onnx_out(c, 0, &y);
 }
 
-/* a - b cos(t) + c cos(2t), t a turn along the window, or along all of it but the last element. */
+/* a - b cos(t) + c cos(2t), t a turn along the window, or along all of it but the last element. Of a single element t is 0. */
 void onnx_fold_window(struct onnx_context *c) {
     const char *op = c->node->op;
     const bool blackman = !strcmp(op, "BlackmanWindow");

@@ -29,7 +29,8 @@ static const char
     "peepholes, no clip, no input_forget",
     byte_cells[] = TAKES "what an LSTM does, and a first state that is no constant, or zeros",
     waves[] =
-        TAKES "constant lengths of up to 16384, steps and windows, and matrices that there is room for: a length of 1024 always has it",
+        TAKES "constant lengths of up to 16384, steps, windows as long as frames, nothing that is inverse and onesided, and matrices that "
+              "there is room for",
     unread[] = TAKES "no mean and no deviation that is read", ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
 
 /* domain, name, since, until, least inputs, most inputs, most outputs, type */

@@ -72,7 +72,7 @@ bool graph_inference(const struct onnx_node *node) {
     return onnx_input_constant(node, 2) && !onnx_drops(node);
 }
 
-/* Masks of 48 layers over 512 words have room whatever the file holds, and an STFT of 2,048 numbers at a time. */
+/* Masks of 48 layers over 512 words have room whatever the file holds, and one matrix of an STFT of 2,048 numbers. */
 enum { LEAST_NUMBERS = 52 * 512 * 512, NUMBERS_OF_A_NUMBER = 16 };
 
 bool graph_takes_room(struct onnx_graph *g, size_t count) {

@@ -173,6 +173,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
 
 int pass_fused(struct onnx_graph *g) {
     int changes = 0;
+    spectra_keep_float(g);
     for (size_t i = 0; graph_goes_on(g, i); i++) changes += change(g, graph_node_at(g, i));
     return changes;
 }

@@ -28,8 +28,9 @@ bool say_is_read(const struct onnx_node *node, int output);
 /* LSTM, GRU and RNN. False: in a form that nobody knows. */
 bool change_recurrent(struct onnx_graph *g, struct onnx_node *node);
 
-/* DFT and STFT. False: in a form that nobody knows. */
+/* DFT and STFT. False: in a form that nobody knows. Before the first: what stays float with them. */
 bool change_spectrum(struct onnx_graph *g, struct onnx_node *node);
+void spectra_keep_float(struct onnx_graph *g);
 
 /* com.microsoft's Attention, QAttention and MultiHeadAttention, and ai.onnx's Attention. False: in a form that nobody knows. */
 bool change_fused_attention(struct onnx_graph *g, struct onnx_node *node);

@@ -6,6 +6,116 @@
 
 #include <math.h>
 
+/* ---- what stays float with them ---- */
+
+static bool is_spectrum(const struct onnx_node *node) {
+    return (graph_is(node, "STFT") || graph_is(node, "DFT")) && onnx_is_checked(node) && !node->folded;
+}
+
+/* What makes small numbers large again: then steps of a 255th of the largest number are too coarse before it. */
+static bool is_root(const struct onnx_node *node) {
+    double power;
+    if (graph_is(node, "Pow") && node->input_count == 2) return graph_scalar(node->inputs[1], &power) && power < 1;
+    return graph_is(node, "Log") || graph_is(node, "Sqrt") || graph_is(node, "ReduceL2") || graph_is(node, "ReduceLogSum") ||
+           graph_is(node, "ReduceLogSumExp");
+}
+
+/* A bank of filters: a product with a constant, on either side, or a convolution of single elements. */
+static bool is_bank(const struct onnx_node *node) {
+    const struct onnx_tensor *left = onnx_input_constant(node, 0), *right = onnx_input_constant(node, 1);
+    if (graph_is(node, "MatMul") || graph_is(node, "Gemm")) return !left != !right;
+    if (!graph_is(node, "Conv") || !right || left || onnx_attribute_int(node, "group", 1) != 1) return false;
+    for (int d = 2; d < right->shape.rank; d++)
+        if (right->shape.dims[d] != 1) return false;
+    return true;
+}
+
+static bool is_real(const struct onnx_value *value) {
+    return value->type == ONNX_FLOAT || value->type == ONNX_FLOAT16 || value->type == ONNX_DOUBLE;
+}
+
+/* Floats, element by element or elsewhere, and sums of them. */
+static bool passes(const struct onnx_node *node) {
+    const enum onnx_class class = onnx_class_of(node);
+    if (node->folded || node->output_count < 1 || !node->outputs[0] || !is_real(node->outputs[0])) return false;
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i] && !node->inputs[i]->constant && !is_real(node->inputs[i])) return false;
+    return class == ONNX_FUNCTION || class == ONNX_PAIR || class == ONNX_MOVE || class == ONNX_JOIN || is_root(node) || is_bank(node) ||
+           graph_is(node, "Sum") || graph_is(node, "ReduceSum") || graph_is(node, "ReduceSumSquare");
+}
+
+/* How many banks of filters lie between a spectrum and what a node gives, and between that and the next root. */
+struct way {
+    uint8_t before, behind;
+};
+enum { MOST_BANKS = 1, NO_WAY = MOST_BANKS + 1 };
+
+/* That of the node that makes a value; NULL: none in the list does. */
+static struct way *way_of(const struct onnx_graph *g, struct way *ways, const struct onnx_value *value) {
+    const struct onnx_node *node = value ? value->producer : NULL;
+    return node && node->number < g->node_count && g->nodes[node->number] == node ? &ways[node->number] : NULL;
+}
+
+static uint8_t more(uint8_t banks, const struct onnx_node *node) {
+    return banks < NO_WAY && is_bank(node) ? banks + 1 : banks;
+}
+
+static void lower_to(uint8_t *least, uint8_t banks) {
+    if (banks < *least) *least = banks;
+}
+
+static void find_ways_behind(const struct onnx_graph *g, struct way *ways) {
+    for (size_t n = g->node_count; n-- > 0;) {
+        const struct onnx_node *node = g->nodes[n];
+        const uint8_t banks = !passes(node) ? NO_WAY : is_root(node) ? 0 : more(ways[n].behind, node);
+        for (int i = 0; i < node->input_count; i++) {
+            struct way *way = way_of(g, ways, node->inputs[i]);
+            if (way) lower_to(&way->behind, banks);
+        }
+    }
+}
+
+static void keep_ways_float(struct onnx_graph *g, struct way *ways) {
+    for (size_t n = 0; n < g->node_count; n++) {
+        struct onnx_node *node = g->nodes[n];
+        uint8_t banks = NO_WAY;
+        for (int i = 0; i < node->input_count; i++) {
+            const struct way *way = way_of(g, ways, node->inputs[i]);
+            if (way) lower_to(&banks, way->before);
+        }
+        banks = more(banks, node);
+        if (is_spectrum(node)) ways[n].before = 0;
+        else if (passes(node) && banks + (is_root(node) ? 0 : ways[n].behind) <= MOST_BANKS) {
+            graph_stays_float(g, node);
+            ways[n].before = banks;
+        }
+    }
+}
+
+static void keep_moves_float(struct onnx_graph *g, struct onnx_node *node) {
+    for (; node && onnx_class_of(node) == ONNX_MOVE && !onnx_attribute_int(node, ONNX_EXACT_MARK, 0); node = node->inputs[0]->producer)
+        graph_stays_float(g, node);
+}
+
+/* Eight bits hide what has less than a 255th of the strongest tone. Each node is looked at twice, however many spectra there are. */
+void spectra_keep_float(struct onnx_graph *g) {
+    bool any = false;
+    for (size_t i = 0; i < g->node_count && !any; i++) any = is_spectrum(graph_node_at(g, i));
+    if (!any) return;
+    edit_settle(g);
+    struct way *ways = onnx_alloc(g, g->node_count * sizeof *ways);
+    for (size_t n = 0; n < g->node_count; n++) {
+        g->nodes[n]->number = n;
+        ways[n] = (struct way){NO_WAY, NO_WAY};
+    }
+    find_ways_behind(g, ways);
+    keep_ways_float(g, ways);
+    for (size_t n = 0; n < g->node_count; n++)
+        if (is_spectrum(g->nodes[n])) keep_moves_float(g, g->nodes[n]->inputs[0]->producer);
+}
+
+/* ---- products ---- */
+
 /* Two axes change places. */
 static struct onnx_value *exchanged(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int a, int b) {
     int64_t perm[ONNX_MAX_RANK];
@@ -63,50 +173,17 @@ static struct onnx_value *lines_of(struct onnx_graph *g, struct onnx_node *node,
     return say_reshape(g, node, x, &lines);
 }
 
-/* What makes small numbers large again: then steps of a 255th of the largest number are too coarse before it. */
-static bool lifts_small_ones(const struct onnx_node *node) {
-    double power;
-    return graph_is(node, "Log") || graph_is(node, "Sqrt") ||
-           (graph_is(node, "Pow") && node->input_count == 2 && graph_scalar(node->inputs[1], &power) && power < 1);
-}
-
-/* From a value to the first of these stays float, on every way on which there is one. A product with a constant is a bank of filters. */
-static bool float_up_to_log(struct onnx_graph *g, const struct onnx_value *value, int *looks) {
-    enum { MOST_READERS = 8 };
-    struct onnx_node *readers[MOST_READERS];
-    bool any = false;
-    for (int i = 0, n = *looks > 0 ? edit_readers(g, value, readers, MOST_READERS) : 0; i < n && i < MOST_READERS; i++) {
-        struct onnx_node *node = readers[i];
-        const bool filters = graph_is(node, "MatMul") && onnx_input_constant(node, 1), last = lifts_small_ones(node);
-        if (!node->output_count || !node->outputs[0] || (onnx_class_of(node) == ONNX_LAYER && !filters)) continue;
-        if (!last && --*looks >= 0 && !float_up_to_log(g, node->outputs[0], looks)) continue;
-        graph_stays_float(g, node);
-        any = true;
-    }
-    return any;
-}
-
-/* Eight bits hide what has less than a 255th of the strongest tone: it stays float, what is moved before it, and what leads to a Log. */
-static void keep_float_around(struct onnx_graph *g, struct onnx_node *node) {
-    int looks = 64;
-    graph_stays_float(g, node);
-    for (struct onnx_node *n = node->inputs[0]->producer; n && onnx_class_of(n) == ONNX_MOVE; n = n->inputs[0]->producer)
-        graph_stays_float(g, n);
-    float_up_to_log(g, node->outputs[0], &looks);
-}
-
 bool change_spectrum(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_spectrum s;
     const char *why;
     float *numbers;
-    if ((!graph_is(node, "STFT") && !graph_is(node, "DFT")) || node->inputs[0]->type != ONNX_FLOAT || !onnx_spectrum_read(node, &s, &why))
-        return false;
+    if (!is_spectrum(node) || !is_real(node->inputs[0]) || !onnx_spectrum_read(node, &s, &why)) return false;
     const int64_t count = s.frames ? s.length : s.count;
     if (s.frames && !graph_takes_room(g, (size_t)(s.frames * s.length * s.parts))) return false;
     struct onnx_value *waves = graph_matrix(g, node, count * s.parts, 2 * s.bins, &numbers);
     if (!waves) return false;
     fill_waves(&s, count, numbers);
-    keep_float_around(g, node);
+    graph_stays_float(g, node);
     struct onnx_value *x = spectrum_of(g, node, s.frames ? frames_of(g, node, &s) : lines_of(g, node, &s), waves);
     say_as(g, node, s.frames ? x : exchanged(g, node, x, s.axis, x->shape.rank - 2));
     return true;

@@ -18,7 +18,7 @@
 enum { ODD_SAMPLES = 8, ODD_TIMES = 32 };
 
 /* Each layer gets weights of its own, and many may read one constant: a small file would take gigabytes. Told before any are made. */
-enum { LEAST_WEIGHTS = 1 << 22, WEIGHTS_OF_A_NUMBER = 64 };
+enum { LEAST_WEIGHTS = 5 << 20, WEIGHTS_OF_A_NUMBER = 64 }; /* an STFT of 2,048 numbers has 4.2 million */
 
 static bool weights_fit(const struct onnx_graph *g, struct failure *failure) {
     const size_t room = onnx_room(g, LEAST_WEIGHTS, WEIGHTS_OF_A_NUMBER, SIZE_MAX);
@@ -29,9 +29,9 @@ static bool weights_fit(const struct onnx_graph *g, struct failure *failure) {
         layers++;
         if (l.weights->count > left)
             return failure_set(failure, STATUS_INPUT,
-                               "%zu layers have more than %zu numbers of weights: too many for what the file holds; of a recurrent layer "
-                               "that is unrolled, a shorter sequence has fewer",
-                               layers, room);
+                               "%zu layer%s more than %zu numbers of weights: too many for what the file holds; a shorter sequence of a "
+                               "recurrent layer that is unrolled, and a shorter STFT, have fewer",
+                               layers, layers == 1 ? " has" : "s have", room);
         left -= l.weights->count;
     }
     return true;

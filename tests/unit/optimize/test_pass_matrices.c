@@ -53,6 +53,7 @@ static void spectra_are_products(void **state) {
         {17, "1,8", "STFT x $2 - $4 > y", 18, {2, 0, -2, 2, 6, 0, 12, 0, -2, 4, 4, 0, 10, 0, 6, -2, -2, 0}},
         {17, "1,8,1", "HannWindow $4 > w; STFT x $3 w > y", 12, {2, 0, -3, 1, 4, 0, 6, 0, -4, -3, 2, 0}},
         {17, "1,4,2", "STFT x $1 - $2 > y onesided:0", 12, {4, -2, -2, -2, 8, 4, -2, -4, 4, 6, 6, 2}},
+        {17, "1,4,2", "STFT x $1 - $2 > y", 12, {4, -2, -2, -2, 8, 4, -2, -4, 4, 6, 6, 2}},
         {17, "2,4,1", "DFT x > y", 16, {2, 0, -2, 2, 6, 0, -2, -2, 10, 0, 6, -2, -2, 0, 6, 2}},
         {17, "4,2,1", "DFT x > y axis:0", 16, {8, 0, 4, 0, -4, -4, -6, 2, 4, 0, 0, 0, -4, 4, -6, -2}},
         {17,
@@ -69,6 +70,7 @@ static void spectra_are_products(void **state) {
 static void windows_are_constants(void **state) {
     (void)state;
     static const struct trial list[] = {
+        {17, "8", "HannWindow $1 > w periodic:0; Mul x w > y", 8, {0}},
         {17, "8", "HammingWindow $8 > w; Mul x w > y", 8, {0.08695652F, -0.4413373F, 1.630435F, 0, 5, 3.465152F, -0.5434783F, 0.4413373F}},
         {17,
          "8",
@@ -79,21 +81,42 @@ static void windows_are_constants(void **state) {
     check_trials(list, sizeof list / sizeof *list);
 }
 
-/* What leads from a spectrum to its logarithm, and what is moved before it; not what comes after, nor a way without one. */
+/* Whether what makes the value of that letter stays float. */
+static bool stays_float(const struct onnx_graph *g, char letter) {
+    for (size_t i = 0; i < g->node_count; i++)
+        if (g->nodes[i]->outputs[0]->name[0] == letter && !g->nodes[i]->outputs[0]->name[1])
+            return onnx_attribute_int(g->nodes[i], ONNX_EXACT_MARK, 0) != 0;
+    fail_msg("nothing makes %c", letter);
+    return false;
+}
+
+/* What leads from a spectrum to its logarithm or a root, by one bank of filters at most, and what is moved before it. */
 static void spectra_stay_float_up_to_their_log(void **state) {
     (void)state;
-    struct onnx_graph *g = network(17, "1,8",
-                                   "Flatten x > f; STFT f $2 - $4 > s; Mul s s > p; MatMul p %2x3 > m; Log m > l; Neg l > n; Abs s > a; "
-                                   "GlobalMaxPool n > b; GlobalMaxPool a > c; Add b c > y");
-    graph_decompose(g, NULL);
-    for (size_t i = 0; i < g->node_count; i++) {
-        const char *op = g->nodes[i]->op;
-        const bool behind = !strcmp(op, "Neg") || !strcmp(op, "Abs") || !strcmp(op, "Add") || !strcmp(op, "GlobalMaxPool");
-        const bool before = !strcmp(op, "Flatten") || !strcmp(op, "Mul") || !strcmp(op, "MatMul") || !strcmp(op, "Log");
-        const bool stays = onnx_attribute_int(g->nodes[i], ONNX_EXACT_MARK, 0) != 0;
-        if ((behind && stays) || (before && !stays)) fail_msg("%s %s", op, stays ? "stays float" : "may be quantized");
+    static const char *const list[][3] = {
+        {"Neg x > g; Flatten g > f; STFT f $2 - $4 > s; Mul s s > p; MatMul p %2x3 > m; Log m > l; Neg l > n; Abs s > a; GlobalMaxPool n > "
+         "b; "
+         "GlobalMaxPool a > c; Add b c > y",
+         "fspml", "gnabcy"},
+        {"STFT x $2 - $4 > s; Mul s s > p; MatMul %5x3 p > m; Log m > y", "spmy", ""},
+        {"STFT x $2 - $4 > s; Conv s %5x3x1x1 > m; Log m > y", "smy", ""},
+        {"STFT x $2 - $4 > s; Conv s %5x3x1x2 > m; Log m > y", "s", "my"},
+        {"STFT x $2 - $4 > s; Mul s s > p; Sqrt p > r; MatMul r %2x3 > m; Log m > l; Neg l > y", "sprml", "y"},
+        {"STFT x $2 - $4 > s; MatMul s %2x3 > m; MatMul m %3x3 > n; Log n > y", "s", "mny"},
+        {"STFT x $2 - $4 > s; Cast s > i to:6; Cast i > f to:1; Log f > y", "s", "y"},
+        {"STFT x $2 - $4 > s; Softmax s > p; Log p > l; Neg l > y", "s", "y"},
+        {"STFT x $2 - $4 > s; Mul s s > p; Neg p > y", "s", "py"},
+        {"Abs x > a; STFT a $2 - $4 > s; Pow s #2 > q; Pow q #0.3 > r; Neg r > y", "sqr", "ay"},
+    };
+    for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
+        struct onnx_graph *g = network(17, "1,8", list[k][0]);
+        graph_decompose(g, NULL);
+        for (const char *letter = list[k][1]; *letter; letter++)
+            if (!stays_float(g, *letter)) fail_msg("%s: %c may be quantized", list[k][0], *letter);
+        for (const char *letter = list[k][2]; *letter; letter++)
+            if (stays_float(g, *letter)) fail_msg("%s: %c stays float", list[k][0], *letter);
+        onnx_free(g);
     }
-    onnx_free(g);
 }
 
 static void cubic_resizes_are_products(void **state) {
