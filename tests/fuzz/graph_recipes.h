@@ -205,6 +205,7 @@ static const char *const graph_recipes[] = {
     "Resize x - - $1,C,3,3 mode@linear",
     "Resize x - - $1,C,5,3 mode@nearest nearest_mode@floor",
     "GridSample x =1x3x4x2",
+    "ReduceSum x keepdims:0;Reshape x $1,1,1;Mul x =1x2x3;AffineGrid x $1,C,3,2;GridSample ^ x",
     "GridSample x =1x2x2x2 mode@nearest padding_mode@border align_corners:1",
     "Slice x $0 $2 $3;GridSample ^ x mode@linear padding_mode@reflection",
     "Reshape x $1,F,1;Expand x $1,F,4;NonMaxSuppression x =1x2xF !3 #0.5",

@@ -445,6 +445,9 @@ def grids():
                 kind = dict(mode=mode, padding_mode=beyond, align_corners=corners, opset=opset)
                 yield Case(f"{mode} {beyond} {corners}", "GridSample", x, uniform("grid", 2, 4, 7, 2, low=-1.5, high=1.5), **kind)
                 yield Case(f"{mode} {beyond} {corners} far", "GridSample", x, np.resize(far, (2, 3, 7, 2)), **kind)
+    for corners in (0, 1):
+        yield Case(f"{corners}", "AffineGrid", uniform("theta", 2, 2, 3), ints(2, 3, 5, 4), align_corners=corners, opset=20)
+    yield Case("one pixel", "AffineGrid", uniform("theta", 1, 2, 3), ints(1, 3, 1, 1), opset=20)
     yield Case("plain", "GridSample", x, Constant(uniform("grid", 2, 4, 7, 2, low=-1.5, high=1.5)), opset=16)
     yield Case("one pixel", "GridSample", uniform("x", 1, 2, 1, 1), uniform("grid", 1, 4, 7, 2), opset=16)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GridSample, and NonMaxSuppression with room for all that it could select. */
+/* AffineGrid, GridSample, and NonMaxSuppression with room for all that it could select. */
 #include "kernels/ops.h"
 #include "tools/onnx/grid.h"
 #include "tools/onnx/operator.h"
@@ -29,6 +29,22 @@ bool onnx_infer_grid_sample(struct onnx_context *c) {
     if (x->rank != 4) return onnx_bad(c, "only pictures N C H W are supported, and its input has %d dimensions", x->rank);
     if (grid->rank != 4 || grid->dims[0] != x->dims[0] || grid->dims[3] != 2) return onnx_bad(c, "its grid is not N x H x W x 2");
     const struct onnx_shape y = {.rank = 4, .dims = {x->dims[0], x->dims[1], grid->dims[1], grid->dims[2]}};
+    return onnx_out(c, 0, &y);
+}
+
+/* Of pictures: matrices [N, 2, 3], a size N C H W. */
+bool onnx_infer_affine_grid(struct onnx_context *c) {
+    const struct onnx_shape *theta = onnx_in(c, 0), *list = onnx_in(c, 1);
+    const struct onnx_tensor *size = onnx_input_constant(c->node, 1);
+    if (!onnx_takes_numbers(c)) return false;
+    if (theta->rank != 3 || theta->dims[1] != 2 || theta->dims[2] != 3 || list->rank != 1 || list->dims[0] != 4)
+        return onnx_bad(c, "only pictures are supported: matrices N x 2 x 3, and a size N C H W");
+    if (!size) return onnx_bad(c, "its size is no constant");
+    struct onnx_shape y = {.rank = 4, .dims = {theta->dims[0], 0, 0, 2}};
+    for (int i = 1; i < 3; i++) {
+        y.dims[i] = onnx_integer(size, (size_t)(i + 1));
+        if (y.dims[i] < 1 || y.dims[i] > 1 << 15) return onnx_bad(c, "its size is not from 1 to 32768 pixels a side");
+    }
     return onnx_out(c, 0, &y);
 }
 

@@ -171,7 +171,7 @@ onnx_infer_fn onnx_infer_attention, onnx_infer_qattention, onnx_infer_multi_head
 /* A matrix product of inputs that have these shapes. */
 bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right);
 onnx_infer_fn onnx_infer_dropout, onnx_infer_batch_norm, onnx_infer_layer_norm, onnx_infer_prelu, onnx_infer_axis_same, onnx_infer_sums;
-onnx_infer_fn onnx_infer_spectrum, onnx_infer_window;
+onnx_infer_fn onnx_infer_spectrum, onnx_infer_window, onnx_infer_affine_grid;
 onnx_fold_fn onnx_fold_dropout, onnx_fold_function, onnx_fold_function_of_two, onnx_fold_where, onnx_fold_clip, onnx_fold_copy,
     onnx_fold_cast;
 onnx_infer_fn onnx_infer_quantize, onnx_infer_dynamic_quantize;

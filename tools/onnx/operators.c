@@ -255,6 +255,8 @@ static const struct onnx_operator operators[] = {
     {"", "ScatterND", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_nd},
     {"", "Resize", 10, ANY, 1, 4, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE},
     {"", "Upsample", 7, 9, 1, 2, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE},
+    {"", "AffineGrid", 20, ANY, 2, 2, 1, 0, .infer = onnx_infer_affine_grid,
+     .taken = TAKES "pictures of constant sizes, of which there is room for the places of all pixels"},
     {"", "GridSample", 16, ANY, 2, 2, 1, 0, .infer = onnx_infer_grid_sample, .traits = ONNX_CHANNELS_FIRST},
     {"", "NonMaxSuppression", 10, ANY, 2, 5, 1, GIVES_INT64, .infer = onnx_infer_suppression},
 

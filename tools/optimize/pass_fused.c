@@ -2,7 +2,7 @@
 /*
  * What ONNX Runtime's optimizers make of several nodes, com.microsoft's FusedMatMul, FusedGemm, FusedConv, BiasGelu, FastGelu,
  * SkipLayerNormalization, EmbedLayerNormalization, and attention, said in ai.onnx's operators again. attention.c has the last,
- * recurrent.c layers with a state, spectrum.c those of sound.
+ * recurrent.c layers with a state, spectrum.c those of sound, grid.c AffineGrid.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
@@ -165,7 +165,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     if (!onnx_input(node, 0)) return false; /* of an operator that is not in the table nothing is checked */
     for (int i = 0; i < node->input_count; i++)
         if (node->inputs[i] && node->inputs[i]->shape.rank < 0) return false;
-    if (change_recurrent(g, node) || change_spectrum(g, node)) return true;
+    if (change_recurrent(g, node) || change_spectrum(g, node) || change_affine_grid(g, node)) return true;
     if (!own || !node->outputs[0]) return false;
     return change_matmul(g, node) || change_gelu(g, node) || change_skip_norm(g, node) || change_simplified_norm(g, node) ||
            change_embed(g, node) || change_layer(g, node) || change_fused_attention(g, node);

@@ -32,6 +32,9 @@ bool change_recurrent(struct onnx_graph *g, struct onnx_node *node);
 bool change_spectrum(struct onnx_graph *g, struct onnx_node *node);
 void spectra_keep_float(struct onnx_graph *g);
 
+/* AffineGrid. False: it is none, or has no room. */
+bool change_affine_grid(struct onnx_graph *g, struct onnx_node *node);
+
 /* com.microsoft's Attention, QAttention and MultiHeadAttention, and ai.onnx's Attention. False: in a form that nobody knows. */
 bool change_fused_attention(struct onnx_graph *g, struct onnx_node *node);
 

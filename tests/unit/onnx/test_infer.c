@@ -135,6 +135,7 @@ static const struct row rows[] = {
     {"Resize", 13, "f:1,2,3,4 - f=1,1,0.6,0.6", "", "f1,2,1,2"},
     {"Resize", 18, "f:1,2,4,6 - - l=8,9", "axes=2,3 keep_aspect_ratio_policy@not_larger", "f1,2,6,9"},
     {"Resize", 19, "f:1,2,4,6 - - l=8,9", "axes=2,3 keep_aspect_ratio_policy@not_smaller", "f1,2,8,12"},
+    {"AffineGrid", 20, "f:2,2,3 l=2,5,7,8", "", "f2,7,8,2"},
     {"GridSample", 16, "f:2,3,5,6 f:2,7,8,2", "mode@bilinear", "f2,3,7,8"},
     {"GridSample", 20, "f:1,3,5,6 f%1,1,9,2", "", "f1,3,1,9"},
     {"NonMaxSuppression", 11, "f:2,9,4 f:2,3,9 l=5", "", "l30,3"},
