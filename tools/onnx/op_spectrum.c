@@ -64,7 +64,11 @@ static bool read_stft(const struct onnx_node *node, struct onnx_spectrum *s, con
 }
 
 bool onnx_spectrum_read(const struct onnx_node *node, struct onnx_spectrum *s, const char **why) {
+    const struct onnx_shape *x = &node->inputs[0]->shape;
     *s = (struct onnx_spectrum){.parts = 1};
+    *why = "a dimension of its input is above 2^31";
+    for (int d = 0; d < x->rank; d++)
+        if (x->dims[d] > INT32_MAX) return false;
     if (strcmp(node->op, "STFT") ? !read_dft(node, s, why) : !read_stft(node, s, why)) return false;
     *why = "its input is neither real nor complex: its last dimension is not 1 or 2";
     if (!s->parts) return false;

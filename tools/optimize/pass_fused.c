@@ -165,8 +165,10 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     if (!onnx_input(node, 0)) return false; /* of an operator that is not in the table nothing is checked */
     for (int i = 0; i < node->input_count; i++)
         if (node->inputs[i] && node->inputs[i]->shape.rank < 0) return false;
-    if (change_recurrent(g, node) || change_spectrum(g, node) || change_affine_grid(g, node)) return true;
-    if (!own || !node->outputs[0]) return false;
+    if (change_recurrent(g, node)) return true;
+    if (!node->outputs[0]) return false;
+    if (change_spectrum(g, node) || change_affine_grid(g, node)) return true;
+    if (!own) return false;
     return change_matmul(g, node) || change_gelu(g, node) || change_skip_norm(g, node) || change_simplified_norm(g, node) ||
            change_embed(g, node) || change_layer(g, node) || change_fused_attention(g, node);
 }

@@ -9,13 +9,14 @@
 /* ---- what stays float with them ---- */
 
 static bool is_spectrum(const struct onnx_node *node) {
-    return (graph_is(node, "STFT") || graph_is(node, "DFT")) && onnx_is_checked(node) && !node->folded;
+    return (graph_is(node, "STFT") || graph_is(node, "DFT")) && onnx_is_checked(node) && !node->folded && onnx_input(node, 0) &&
+           node->output_count && node->outputs[0];
 }
 
 /* What makes small numbers large again: then steps of a 255th of the largest number are too coarse before it. */
 static bool is_root(const struct onnx_node *node) {
     double power;
-    if (graph_is(node, "Pow") && node->input_count == 2) return graph_scalar(node->inputs[1], &power) && power < 1;
+    if (graph_is(node, "Pow")) return onnx_input(node, 1) && graph_scalar(node->inputs[1], &power) && power < 1;
     return graph_is(node, "Log") || graph_is(node, "Sqrt") || graph_is(node, "ReduceL2") || graph_is(node, "ReduceLogSum") ||
            graph_is(node, "ReduceLogSumExp");
 }
@@ -93,8 +94,10 @@ static void keep_ways_float(struct onnx_graph *g, struct way *ways) {
 }
 
 static void keep_moves_float(struct onnx_graph *g, struct onnx_node *node) {
-    for (; node && onnx_class_of(node) == ONNX_MOVE && !onnx_attribute_int(node, ONNX_EXACT_MARK, 0); node = node->inputs[0]->producer)
+    while (node && onnx_class_of(node) == ONNX_MOVE && !onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) {
         graph_stays_float(g, node);
+        node = onnx_input(node, 0) ? node->inputs[0]->producer : NULL;
+    }
 }
 
 /* Eight bits hide what has less than a 255th of the strongest tone. Each node is looked at twice, however many spectra there are. */

@@ -58,7 +58,7 @@ static const struct row refused[] = {
     {"STFT", 17, "f:2,100,3 l#1 - l#32", "", "neither real nor complex"},
     {"DFT", 17, "f:2,5,1", "axis:2", "its axis is none that its input has, or is the last"},
     {"DFT", 17, "f:2,5,2", "onesided:1 inverse:1", "it is inverse and onesided"},
-    {"DFT", 17, "f:1,4,4294967297", "", "neither real nor complex"},
+    {"DFT", 17, "f:1,4,4294967297", "", "above 2^31"},
     {"DFT", 17, "f:2,5,1 l#0", "", "its length is not from 1 to 16384"},
     {"DFT", 20, "f:2,5,1 - l:1", "", "its axis or its length is no constant"},
     {"HannWindow", 17, "l#-1", "", "its size is not a whole number"},
