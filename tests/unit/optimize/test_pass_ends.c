@@ -140,7 +140,7 @@ static void what_reads_integers_keeps_them(void **state) {
         {8, "4,5,6", "Hardmax x > y axis:2", "Hardmax"}, /* Sign is of opset 9 */
         {17, "4,6", "TopK x $1 > v i; Gather %9x3 i > y", "TopK Gather"},
         {17, "4,40", "TopK x $17 > y i", "TopK"},
-        {17, "3,65536", "TopK x $2 > y i", "TopK"}, /* views of all of its nodes take more than the file pays for */
+        {17, "3,81920", "TopK x $2 > y i", "TopK"}, /* views of all of its nodes take more than the file pays for */
     };
     CHECK(rows);
 }
