@@ -208,7 +208,7 @@ UNMOVED := $(if $(filter -Oz,$(SMALL)),-fno-shrink-wrap -fno-tree-dominator-opts
 # Only loops stand at multiples of sixteen, not whatever else is jumped to: gcc's options, that save 2.5 KB.
 NARROW := $(shell echo | $(CC) -Werror -falign-jumps=1 -falign-labels=1 -fsyntax-only -x c - 2>/dev/null && \
 	echo -falign-jumps=1 -falign-labels=1)
-# Nor loops, where plain C does much in each turn: it takes as long, and 148 bytes less.
+# Nor loops, where plain C does much in each turn: 148 bytes.
 ANYWHERE := $(if $(NARROW),-falign-loops=1)
 
 # What gcc for x86 would copy or fill by a string instruction of some forty cycles, or at -O2 by a loop in place, libc does by a call. Not

@@ -328,8 +328,7 @@ struct net_buffer *meaning_float_buffer(struct lowering *l, struct onnx_node *no
     if (!in || in->type == MORSEL_FLOAT32) return in;
     struct net_buffer *out = net_add_like(l->net, in, MORSEL_FLOAT32, net_text(l->net, "%s/float", in->name));
     if (!m->table) {
-        struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, out);
-        step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
+        net_add_identity(l->net, node->name, in, out);
         onnx_notice(l->report, "%s (%s): its input %s stays float: a DequantizeLinear runs as a step of its own", node->name, node->op,
                     in->name);
         return out;

@@ -13,15 +13,12 @@ struct writing {
     struct lowering *l;
     struct onnx_node *node;
     struct net_buffer *x; /* what all are like */
+    const char *part;     /* the name of what goes on between them */
 };
 typedef struct net_buffer *number;
 
 static struct net_step *add(const struct writing *w, enum morsel_step_kind kind, number a, number b) {
-    number out = net_add_like(w->l->net, w->x, MORSEL_FLOAT32, net_text(w->l->net, "%s/part", w->node->name));
-    out->qualified = true;
-    out->scale = 1;
-    out->zero = 0;
-    return net_add_step(w->l->net, kind, w->node->name, a, b, out);
+    return net_add_step(w->l->net, kind, w->node->name, a, b, net_add_like(w->l->net, w->x, MORSEL_FLOAT32, w->part));
 }
 
 static number unary(const struct writing *w, enum morsel_unary_op op, number x, float alpha, float beta) {
@@ -48,11 +45,7 @@ static number with(const struct writing *w, enum morsel_binary_op op, number x, 
     const uint32_t one = 1;
     float *constant = net_alloc(w->l->net, sizeof *constant);
     *constant = value;
-    number b = net_add_buffer(w->l->net, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, 1, &one, "constant");
-    b->constant = constant;
-    b->qualified = true;
-    b->scale = 1;
-    return pair(w, op, x, b);
+    return pair(w, op, x, net_add_floats(w->l->net, constant, 1, &one));
 }
 
 static number scaled(const struct writing *w, number x, float factor) {
@@ -199,7 +192,7 @@ bool lower_angle(struct lowering *l, struct onnx_node *node, struct meaning *m) 
     while (i < count && strcmp(angles[i].op, node->op)) i++;
     if (i == count) return refuse(l, node, "of floats it has no step: quantize its input and output");
     struct view view;
-    const struct writing w = {l, node, meaning_any_buffer(l, node, m, &view)};
+    const struct writing w = {l, node, meaning_any_buffer(l, node, m, &view), net_text(l->net, "%s/part", node->name)};
     if (!w.x) return false;
     number y = angles[i].write(&w, w.x);
     y->name = node->outputs[0]->name;

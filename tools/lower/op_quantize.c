@@ -60,8 +60,7 @@ static bool quantize_float(struct lowering *l, struct onnx_node *node, struct me
     if (q->scales && !meaning_channels_last(l, node, &last)) return false;
     struct net_buffer *in = meaning_any_buffer(l, node, &last, &view);
     if (!in) return false;
-    struct net_step *step = net_add_step(l->net, MORSEL_STEP_UNARY, node->name, in, NULL, quantized_like(l, node, in, &view, q));
-    step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(in), .channels = 1};
+    struct net_step *step = net_add_identity(l->net, node->name, in, quantized_like(l, node, in, &view, q));
     if (q->scales) { /* y has scale 1: each channel is divided by its own here */
         float *scale = net_alloc(l->net, q->channels * sizeof *scale), *offset = net_alloc(l->net, q->channels * sizeof *offset);
         for (uint32_t c = 0; c < q->channels; c++) {

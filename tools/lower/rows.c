@@ -49,14 +49,6 @@ static const float *constant_of(const struct net_step *step, size_t field) {
     return NULL;
 }
 
-static struct net_buffer *constant(struct net *net, const float *data, uint32_t rank, const uint32_t *dims) {
-    struct net_buffer *b = net_add_buffer(net, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, rank, dims, "constant");
-    b->constant = data;
-    b->qualified = true;
-    b->scale = 1;
-    return b;
-}
-
 /* Of blocks of eight columns [block][inner][8], as many at a time as `wide`: [columns / wide][inner][wide]. */
 static const float *by_inner(struct net *net, const float *blocks, uint32_t inner, uint32_t columns, uint32_t wide) {
     float *b = net_alloc(net, (size_t)inner * columns * sizeof *b), *to = b;
@@ -64,20 +56,6 @@ static const float *by_inner(struct net *net, const float *blocks, uint32_t inne
         for (uint32_t k = 0; k < inner; k++)
             for (uint32_t c = first; c < first + wide; c++) *to++ = blocks[((size_t)(c / 8) * inner + k) * 8 + c % 8];
     return b;
-}
-
-static struct net_buffer *float_like(struct net *net, const struct net_buffer *model, const char *name) {
-    struct net_buffer *b = net_add_like(net, model, MORSEL_FLOAT32, name);
-    b->qualified = true;
-    b->scale = 1;
-    b->zero = 0;
-    return b;
-}
-
-/* A step that makes floats of bytes, or bytes of floats. */
-static void add_identity(struct net *net, const char *name, struct net_buffer *from, struct net_buffer *to) {
-    struct net_step *step = net_add_step(net, MORSEL_STEP_UNARY, name, from, NULL, to);
-    step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(from), .channels = 1};
 }
 
 static void add_rows(struct net *net, const struct net_step *old) {
@@ -88,14 +66,14 @@ static void add_rows(struct net *net, const struct net_step *old) {
     const float *weights = constant_of(old, offsetof(struct morsel_blob_float_conv, weights)),
                 *bias = constant_of(old, offsetof(struct morsel_blob_float_conv, bias));
     if (x->type != MORSEL_FLOAT32) {
-        x = float_like(net, x, net_text(net, "%s/floats", old->name));
-        add_identity(net, old->name, old->inputs[0], x);
+        x = net_add_like(net, x, MORSEL_FLOAT32, net_text(net, "%s/floats", old->name));
+        net_add_identity(net, old->name, old->inputs[0], x);
     }
-    if (y->type != MORSEL_FLOAT32) y = float_like(net, y, net_text(net, "%s/sums", old->name));
-    struct net_step *step =
-        net_add_step(net, MORSEL_STEP_FLOAT_MATMUL, old->name, x, constant(net, by_inner(net, weights, inner, columns, wide), 3, dims), y);
+    if (y->type != MORSEL_FLOAT32) y = net_add_like(net, y, MORSEL_FLOAT32, net_text(net, "%s/sums", old->name));
+    struct net_step *step = net_add_step(net, MORSEL_STEP_FLOAT_MATMUL, old->name, x,
+                                         net_add_floats(net, by_inner(net, weights, inner, columns, wide), 3, dims), y);
     if (bias) {
-        struct net_buffer *const inputs[] = {step->inputs[0], step->inputs[1], constant(net, bias, 1, &columns)};
+        struct net_buffer *const inputs[] = {step->inputs[0], step->inputs[1], net_add_floats(net, bias, 1, &columns)};
         step->inputs = net_alloc(net, sizeof inputs);
         memcpy(step->inputs, inputs, sizeof inputs);
         step->input_count = 3;
@@ -110,7 +88,7 @@ static void add_rows(struct net *net, const struct net_step *old) {
                                                                       .float_min = p->float_min,
                                                                       .float_max = p->float_max};
     step->macs = old->macs;
-    if (y != old->output) add_identity(net, old->name, y, old->output);
+    if (y != old->output) net_add_identity(net, old->name, y, old->output);
 }
 
 static bool is_among(const struct net_step *step, struct net_step *const *list, uint32_t count) {

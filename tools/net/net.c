@@ -79,6 +79,12 @@ struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model,
     return net_add_buffer(net, type, model->layout, model->rank, model->dims, name);
 }
 
+struct net_buffer *net_add_floats(struct net *net, const float *floats, uint32_t rank, const uint32_t *dims) {
+    struct net_buffer *buffer = net_add_buffer(net, MORSEL_FLOAT32, MORSEL_ROW_MAJOR, rank, dims, "constant");
+    buffer->constant = floats;
+    return buffer;
+}
+
 void net_push_step(struct net *net, struct net_step *step) {
     net->steps = grown(net->steps, net->step_count, sizeof *net->steps);
     net->steps[net->step_count++] = step;
@@ -95,6 +101,12 @@ struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const
     step->output = output;
     step->parameter_words = morsel_kinds[kind]->record / 4;
     net_push_step(net, step);
+    return step;
+}
+
+struct net_step *net_add_identity(struct net *net, const char *name, struct net_buffer *from, struct net_buffer *to) {
+    struct net_step *step = net_add_step(net, MORSEL_STEP_UNARY, name, from, NULL, to);
+    step->parameters.unary = (struct morsel_blob_unary){.op = MORSEL_UNARY_IDENTITY, .count = net_elements(from), .channels = 1};
     return step;
 }
 

@@ -131,10 +131,15 @@ struct net_buffer *net_add_buffer(struct net *net, enum morsel_type type, enum m
 /* A new buffer of the same shape and layout, without quantization. */
 struct net_buffer *net_add_like(struct net *net, const struct net_buffer *model, enum morsel_type type, const char *name);
 
+/* A constant of floats, which stay the caller's. */
+struct net_buffer *net_add_floats(struct net *net, const float *floats, uint32_t rank, const uint32_t *dims);
+
 void net_push_step(struct net *net, struct net_step *step); /* behind the last */
 /* A step with one or two inputs; parameter_words is set by its kind. */
 struct net_step *net_add_step(struct net *net, enum morsel_step_kind kind, const char *name, struct net_buffer *a, struct net_buffer *b,
                               struct net_buffer *output);
+/* Floats of bytes, bytes of floats, or a copy, by the types of both. */
+struct net_step *net_add_identity(struct net *net, const char *name, struct net_buffer *from, struct net_buffer *to);
 void net_add_constant(struct net_step *step, const void *data, size_t bytes, size_t field);
 
 /* The oldest version of the format that has all of its steps. */

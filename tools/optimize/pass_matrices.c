@@ -2,29 +2,18 @@
 /* What makes of a line of numbers another one, always by the same factors, is a product with a matrix: CumSum and cubic Resize. */
 #include "tools/optimize/pass.h"
 #include "tools/onnx/resize.h"
+#include "tools/optimize/say.h"
 
 #include <string.h>
 
-/* The axis and the last one change places. */
-static struct onnx_value *turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int axis) {
-    struct onnx_shape shape = x->shape;
-    int64_t perm[ONNX_MAX_RANK];
-    const int last = shape.rank - 1;
-    if (axis == last) return x;
-    for (int d = 0; d < shape.rank; d++) perm[d] = d == axis ? last : d == last ? axis : d;
-    shape.dims[axis] = x->shape.dims[last], shape.dims[last] = x->shape.dims[axis];
-    x = graph_put(g, node, "Transpose", &x, 1, &shape);
-    edit_attribute_ints(g, x->producer, "perm", perm, (size_t)shape.rank);
-    return x;
-}
-
 /* Lines along the axis times a matrix [in, out]. */
 static struct onnx_value *product(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int axis, struct onnx_value *matrix) {
-    x = turned(g, node, x, axis);
+    const int last = x->shape.rank - 1;
+    x = say_exchanged(g, node, x, axis, last);
     struct onnx_value *inputs[2] = {x, matrix};
     struct onnx_shape shape = x->shape;
     shape.dims[shape.rank - 1] = matrix->shape.dims[1];
-    return turned(g, node, graph_put(g, node, "MatMul", inputs, 2, &shape), axis);
+    return say_exchanged(g, node, graph_put(g, node, "MatMul", inputs, 2, &shape), axis, last);
 }
 
 /* Each number and those before it: or without it, or from the end. */

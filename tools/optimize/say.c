@@ -31,12 +31,14 @@ struct onnx_value *say_transpose(struct onnx_graph *g, struct onnx_node *node, s
     return y;
 }
 
-struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+struct onnx_value *say_exchanged(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int a, int b) {
     int64_t perm[ONNX_MAX_RANK];
-    for (int i = 0; i < x->shape.rank; i++) perm[i] = i;
-    perm[x->shape.rank - 2] = x->shape.rank - 1;
-    perm[x->shape.rank - 1] = x->shape.rank - 2;
-    return say_transpose(g, node, x, perm);
+    for (int d = 0; d < x->shape.rank; d++) perm[d] = d == a ? b : d == b ? a : d;
+    return a == b ? x : say_transpose(g, node, x, perm);
+}
+
+struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
+    return say_exchanged(g, node, x, x->shape.rank - 2, x->shape.rank - 1);
 }
 
 struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor) {

@@ -14,6 +14,7 @@ struct onnx_value *say(struct onnx_graph *g, struct onnx_node *node, const char 
 struct onnx_value *say_reshape(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const struct onnx_shape *shape);
 struct onnx_value *say_cast(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, enum onnx_type to);
 struct onnx_value *say_transpose(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const int64_t *perm);
+struct onnx_value *say_exchanged(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int a, int b); /* two axes */
 struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x); /* its last two dimensions */
 struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor);
 

@@ -119,13 +119,6 @@ void spectra_keep_float(struct onnx_graph *g) {
 
 /* ---- products ---- */
 
-/* Two axes change places. */
-static struct onnx_value *exchanged(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int a, int b) {
-    int64_t perm[ONNX_MAX_RANK];
-    for (int d = 0; d < x->shape.rank; d++) perm[d] = d == a ? b : d == b ? a : d;
-    return a == b ? x : say_transpose(g, node, x, perm);
-}
-
 /* Of number n in a row for each of its parts: real and imaginary part of e^(-2 pi i k n / length), or of the inverse, by turns. What is
  * beyond the transform's length counts for nothing. */
 static void fill_waves(const struct onnx_spectrum *s, int64_t count, float *matrix) {
@@ -169,7 +162,7 @@ static struct onnx_value *frames_of(struct onnx_graph *g, struct onnx_node *node
 static struct onnx_value *lines_of(struct onnx_graph *g, struct onnx_node *node, const struct onnx_spectrum *s) {
     struct onnx_value *x = node->inputs[0];
     const int last = x->shape.rank - 2;
-    x = exchanged(g, node, x, s->axis, last);
+    x = say_exchanged(g, node, x, s->axis, last);
     struct onnx_shape lines = x->shape;
     lines.dims[last] *= s->parts;
     lines.rank--;
@@ -188,6 +181,6 @@ bool change_spectrum(struct onnx_graph *g, struct onnx_node *node) {
     fill_waves(&s, count, numbers);
     graph_stays_float(g, node);
     struct onnx_value *x = spectrum_of(g, node, s.frames ? frames_of(g, node, &s) : lines_of(g, node, &s), waves);
-    say_as(g, node, s.frames ? x : exchanged(g, node, x, s.axis, x->shape.rank - 2));
+    say_as(g, node, s.frames ? x : say_exchanged(g, node, x, s.axis, x->shape.rank - 2));
     return true;
 }
