@@ -148,11 +148,13 @@ bool prepare_depth_to_space(struct preparation *p) {
 bool prepare_space_to_depth(struct preparation *p) {
     const struct onnx_shape *x = shape_in(p, 0), *y = shape_out(p, 0);
     int64_t b = onnx_attribute_int(p->node, "blocksize", 1), area = x->dims[2] * x->dims[3];
+    bool crd = !strcmp(onnx_attribute_string(p->node, "mode", "DCR"), "CRD");
     struct pick pick = {0};
     pick_even(p, &pick, x->dims[0], 0, x->dims[1] * area);
+    if (crd) pick_even(p, &pick, x->dims[1], 0, area);
     pick_even(p, &pick, b, 0, x->dims[3]);
     pick_even(p, &pick, b, 0, 1);
-    pick_even(p, &pick, x->dims[1], 0, area);
+    if (!crd) pick_even(p, &pick, x->dims[1], 0, area);
     pick_even(p, &pick, y->dims[2], 0, b * x->dims[3]);
     pick_even(p, &pick, y->dims[3], 0, b);
     return pick_use(p, &pick);

@@ -292,22 +292,15 @@ bool lower_space(struct lowering *l, struct onnx_node *node) {
     if (kept.view.rank != 4 || !b) return refuse(l, node, "only rank 4 is supported");
     uint32_t n = kept.view.dims[0], c = kept.view.dims[1], h = kept.view.dims[2], w = kept.view.dims[3];
     bool to_space = node_is(node, "DepthToSpace"), columns = !strcmp(onnx_attribute_string(node, "mode", "DCR"), "CRD");
-    uint32_t dcr[6] = {n, b, b, c / (b * b), h, w}, crd[6] = {n, c / (b * b), b, b, h, w}, deep[6] = {n, c, h / b, b, w / b, b};
-    static const uint32_t dcr_axes[6] = {0, 3, 4, 1, 5, 2}, crd_axes[6] = {0, 1, 4, 2, 5, 3}, deep_axes[6] = {0, 3, 5, 1, 2, 4};
+    const uint32_t dcr[6] = {n, b, b, c / (b * b), h, w}, crd[6] = {n, c / (b * b), b, b, h, w}, deep[6] = {n, c, h / b, b, w / b, b};
+    static const uint32_t axes[2][2][6] = {{{0, 3, 5, 1, 2, 4}, {0, 1, 3, 5, 2, 4}}, {{0, 3, 4, 1, 5, 2}, {0, 1, 4, 2, 5, 3}}};
+    const uint32_t *six = !to_space ? deep : columns ? crd : dcr;
     struct view wide, view;
     shape_dims(&node->outputs[0]->shape, out);
-    if (!view_reshape(l->net, &kept.view, 6,
-                      !to_space ? deep
-                      : columns ? crd
-                                : dcr,
-                      &wide) &&
-        (!meaning_settle(l, node, &kept) || !view_reshape(l->net, &kept.view, 6,
-                                                          !to_space ? deep
-                                                          : columns ? crd
-                                                                    : dcr,
-                                                          &wide)))
+    if (!view_reshape(l->net, &kept.view, 6, six, &wide) &&
+        (!meaning_settle(l, node, &kept) || !view_reshape(l->net, &kept.view, 6, six, &wide)))
         return refuse(l, node, "its input cannot be split into blocks of %u", b);
-    wide = view_transpose(&wide, !to_space ? deep_axes : columns ? crd_axes : dcr_axes);
+    wide = view_transpose(&wide, axes[to_space][columns]);
     if (!view_reshape(l->net, &wide, 4, out, &view)) return refuse(l, node, "its output cannot be joined from blocks of %u", b);
     return set_view(l, node, &kept, view, 0);
 }

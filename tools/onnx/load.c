@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FIRST_IR = 3, FIRST_OPSET = 7, USUAL_OPSET = 13, LAST_OPSET = 23 };
+enum { FIRST_IR = 3, FIRST_OPSET = 7, USUAL_OPSET = 13, LAST_OPSET = 28 };
 
 struct loader {
     struct onnx_graph *graph;

@@ -15,8 +15,8 @@
 struct attention {
     struct onnx_value *q, *k, *v, *terms[2];
     int term_count;
-    float scale; /* 0: by the root of the size */
-    bool causal;
+    float scale;         /* 0: by the root of the size */
+    int64_t left, right; /* how many keys before and behind the query's own place count; -1: all */
 };
 
 static bool is_microsoft(const struct onnx_node *node, const char *op) {
@@ -48,26 +48,28 @@ static struct onnx_value *columns(struct onnx_graph *g, struct onnx_node *node, 
     return x;
 }
 
-/* 0 up to the query's own place, and AHEAD behind it. NULL: there is no room. */
-static struct onnx_value *ahead(struct onnx_graph *g, struct onnx_node *node, int64_t queries, int64_t keys) {
+/* 0 within the window around the query's own place, and AHEAD outside of it. NULL: there is no room. */
+static struct onnx_value *windowed(struct onnx_graph *g, struct onnx_node *node, const struct attention *a, int64_t queries, int64_t keys) {
     const struct onnx_shape shape = {2, {queries, keys}};
     if (onnx_elements(&shape) < 1 || !graph_takes_room(g, (size_t)onnx_elements(&shape))) return NULL;
     double *numbers = graph_doubles(g, onnx_elements(&shape));
     for (int64_t i = 0; i < queries; i++)
-        for (int64_t k = 0; k < keys; k++) numbers[i * keys + k] = k > i ? AHEAD : 0;
-    return graph_floats(g, node, "ahead", &shape, numbers);
+        for (int64_t k = 0; k < keys; k++)
+            numbers[i * keys + k] = (a->right >= 0 && k - i > a->right) || (a->left >= 0 && i - k > a->left) ? AHEAD : 0;
+    return graph_floats(g, node, "window", &shape, numbers);
 }
 
 static bool attend(struct onnx_graph *g, struct onnx_node *node, struct attention *a) {
     static const int64_t perm[] = {0, 2, 1, 3};
     const int64_t *q = a->q->shape.dims, keys = a->k->shape.dims[2];
     const struct onnx_shape scores = {4, {q[0], q[1], q[2], keys}}, found = {4, {q[0], q[1], q[2], a->v->shape.dims[3]}};
-    struct onnx_value *causal = a->causal ? ahead(g, node, q[2], keys) : NULL;
-    if (a->causal && !causal) return false;
+    const bool all = a->left < 0 && a->right < 0;
+    struct onnx_value *window = all ? NULL : windowed(g, node, a, q[2], keys);
+    if (!all && !window) return false;
     struct onnx_value *s = say(g, node, "MatMul", a->q, say_turned(g, node, a->k), &scores);
     s = say_scaled(g, node, s, a->scale != 0 ? (double)a->scale : 1 / sqrt((double)q[3]));
     for (int i = 0; i < a->term_count; i++) s = say(g, node, "Add", s, a->terms[i], &scores);
-    if (causal) s = say(g, node, "Add", s, causal, &scores);
+    if (window) s = say(g, node, "Add", s, window, &scores);
     s = say(g, node, "Softmax", s, NULL, &scores);
     edit_attribute_int(g, s->producer, "axis", -1);
     struct onnx_value *o = say(g, node, "MatMul", s, a->v, &found);
@@ -152,7 +154,9 @@ static bool change_packed(struct onnx_graph *g, struct onnx_node *node) {
     if (onnx_attribute_int(node, "do_rotary", 0) || !widths_of(node, w) || !knows_mask(mask, d[0], d[1], d[1]) || !has_room(g, mask))
         return false;
     if (term && !knows_term(term, d[0], heads, d[1], d[1])) return false;
-    struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .causal = onnx_attribute_int(node, "unidirectional", 0) != 0};
+    struct attention a = {.scale = onnx_attribute_float(node, "scale", 0),
+                          .left = -1,
+                          .right = onnx_attribute_int(node, "unidirectional", 0) ? 0 : -1};
     const struct onnx_shape wide = {3, {d[0], d[1], w[0] + w[1] + w[2]}};
     if (bytes) {
         struct onnx_value *inputs[7] = {x,   node->inputs[1], node->inputs[3], node->inputs[4], onnx_input(node, 6), onnx_input(node, 7),
@@ -184,7 +188,7 @@ static bool change_apart(struct onnx_graph *g, struct onnx_node *node) {
     if (!has_room(g, mask) || !has_room(g, bias) || !knows_mask(mask, batch, queries, keys) ||
         (term && !knows_term(term, batch, heads, queries, keys)))
         return false;
-    struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .causal = causal};
+    struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .left = -1, .right = causal ? 0 : -1};
     int64_t at = 0;
     for (int i = 0; i < 3; i++) {
         const int64_t width = x[i]->shape.dims[2];
@@ -241,8 +245,12 @@ static bool change_standard(struct onnx_graph *g, struct onnx_node *node) {
     const int64_t heads = rank == 4 ? x[0]->shape.dims[1] : onnx_attribute_int(node, "q_num_heads", 1);
     const int64_t fewer = rank == 4 ? x[1]->shape.dims[1] : onnx_attribute_int(node, "kv_num_heads", 1);
     const int64_t queries = x[0]->shape.dims[rank - 2], keys = x[1]->shape.dims[rank - 2];
+    const int64_t left = onnx_attribute_int(node, "left_window_size", -1);
+    if (left >= 0 && queries - left > keys) return false; /* a query would have no keys */
     if (mask && (!has_room(g, mask) || !knows_condition(mask, x[0], heads, keys, queries))) return false;
-    struct attention a = {.scale = onnx_attribute_float(node, "scale", 0), .causal = onnx_attribute_int(node, "is_causal", 0) != 0};
+    struct attention a = {.scale = onnx_attribute_float(node, "scale", 0),
+                          .left = left,
+                          .right = onnx_attribute_int(node, "is_causal", 0) ? 0 : onnx_attribute_int(node, "right_window_size", -1)};
     for (int i = 0; i < 3; i++) {
         if (rank == 3) x[i] = as_heads(g, node, x[i], i ? fewer : heads);
         if (i) x[i] = repeated(g, node, x[i], heads);
