@@ -175,7 +175,7 @@ static const char *graph_domain(const char *op) {
 static int graph_operator(struct seed_onnx *m, char *recipe, const int *from) {
     char *op = strsep(&recipe, " "), *word;
     const char *domain = graph_domain(op);
-    int inputs[16], count = 0, outputs = 1;
+    int inputs[20], count = 0, outputs = 1;
     while ((word = strsep(&recipe, " "))) {
         if (*word == '>') outputs = atoi(word + 1);
         else if (graph_is_input(word)) inputs[count++] = graph_input(m, word, from);
@@ -202,7 +202,7 @@ static int graph_begin(struct seed_onnx *m, uint64_t seed, int opset) {
     memset(m, 0, offsetof(struct seed_onnx, values));
     m->graph.size = m->node.size = m->attribute.size = m->tensor.size = m->attributes.size = 0;
     m->random = seed;
-    m->opset = onnx_below(m, 2) ? 18 : 7 + (int)onnx_below(m, 17);
+    m->opset = onnx_below(m, 2) ? 18 : 7 + (int)onnx_below(m, 22);
     m->misfit = onnx_below(m, 3) == 0 && !opset;
     if (opset) m->opset = opset;
     int size = 2 + (int)onnx_below(m, 5), x = onnx_new(m, (struct seed_value){TYPE_FLOAT, 1, 1 + (int)onnx_below(m, 6), size, size});

@@ -185,11 +185,50 @@ def whole(b):
                       num_heads=count, unidirectional=int(causal), **options))
 
 
+def embedded(b):
+    """QEmbedLayerNormalization: tables, gamma and beta in bytes, as quantize_dynamic writes it of an optimized file."""
+    batch, n, wide, kind = b.pick(1, 2), int(b.rng.integers(1, 20)), b.pick(16, 23, 32), b.pick(np.uint8, np.int8)
+    limits = np.iinfo(kind)
+    integers = lambda *shape: b.rng.integers(limits.min, limits.max + 1, shape).astype(kind)
+    ids, types = (b.integers(name, batch, n, type=TensorProto.INT32) for name in ("ids", "types"))
+    parts, segments = [(50, wide), (30, wide), (2, wide), (wide,), (wide,)], b.pick(True, False)
+    there = [segments or i != 2 for i in range(5)]
+    values = [b.const(integers(*shape)) if is_there else "" for shape, is_there in zip(parts, there)]
+    scales = [b.scalar(b.rng.uniform(0.005, 0.02)) if is_there else "" for is_there in there]
+    zeros = [b.const(integers()) if is_there else "" for is_there in there]
+    x = b.op("QEmbedLayerNormalization", ids, types if segments else "", *values, b.integers("mask", batch, n, type=TensorProto.INT32),
+             *scales, *zeros, outs=2, domain=MICROSOFT, epsilon=1e-5)[0]
+    return b.out(b.op("MatMul", x, b.weight(wide, wide)))
+
+
+def rotary(b):
+    """RotaryEmbedding of ai.onnx and of ONNX Runtime: of 3 and 4 dimensions, of all of a head or a part, with ids and without."""
+    batch, n, count, half, more = b.pick(1, 2), int(b.rng.integers(1, 20)), b.pick(1, 2, 3), b.pick(1, 4, 8), b.pick(0, 0, 3)
+    size, lines, options = 2 * half + more, n + 5, {"interleaved": b.pick(0, 1)}
+    flat, microsoft, told = b.pick(True, False), b.pick(True, False), b.pick("ids", "constants", "none")
+    shape = (batch, n, count * size) if flat else (batch, count, n, size)
+    if more or flat:
+        options |= {"num_heads": count}
+    if more:
+        options |= {"rotary_embedding_dim": 2 * half}
+    b.opset = 17 if microsoft else 23
+    tables = lambda *d: [b.plain_floats(*d) if told == "ids" or b.pick(True, False) else b.input(*d) for _ in range(2)]
+    x = b.op("Mul", b.input(*shape), b.scalar(0.7))
+    if told == "none" and not microsoft:
+        return b.out(b.op("RotaryEmbedding", x, *tables(batch, n, half), **options))
+    if told == "none":  # one number: where the text begins
+        return b.out(b.op("RotaryEmbedding", x, b.ints(3), *tables(lines, half), domain=MICROSOFT, **options))
+    ids = b.const(b.rng.integers(0, lines, (batch, n))) if told == "constants" else b.integers("mask", batch, n)
+    tables = tables(lines, half)
+    inputs = [ids, *tables] if microsoft else [*tables, ids]
+    return b.out(b.op("RotaryEmbedding", x, *inputs, **({"domain": MICROSOFT} if microsoft else {}), **options))
+
+
 def compare(model, feeds, folder):
     """The largest difference, as a part of the largest value."""
     path, blob = f"{folder}/net.onnx", f"{folder}/net.morsel"
     onnx.save(model, path)
-    layers = {n.op_type for n in model.graph.node} & {"Attention", "MultiHeadAttention", "MatMul"}
+    layers = {n.op_type for n in model.graph.node} & {"Attention", "MultiHeadAttention", "MatMul", "RotaryEmbedding"}
     excluded = [word for name in sorted(layers) for word in ("--exclude", name)]
     code, errors = call(["quantize", path, "--dynamic", *excluded, "-o", blob] if layers - {"MatMul"} else
                         ["convert", path, "-o", blob])
@@ -197,7 +236,8 @@ def compare(model, feeds, folder):
         raise Broken("; ".join(line for line in errors.splitlines() if "notice" not in line)[:300])
     session, most = quiet_session(model, optimize=False), 0.0
     wanted = session.run(None, feeds)
-    for network in (blob, path):
+    quantized = any(n.op_type.startswith("QEmbed") for n in model.graph.node)  # which the float executor leaves to blobs
+    for network in [blob] if quantized else [blob, path]:
         got = run_blob(network, model, feeds, folder)
         for output, want in zip(session.get_outputs(), wanted):
             have = got[output.name]
@@ -213,7 +253,7 @@ def main():
     parser.add_argument("--seeds", type=int)
     options = parser.parse_args()
     seeds, failed = options.seeds or (8 if options.quick else 60), 0
-    for build in (attention, products, fused, whole):
+    for build in (attention, products, fused, embedded, whole, rotary):
         worst = 0.0
         for seed in range(seeds):
             b = Graph(f"-{build.__name__}-{seed}")
@@ -229,7 +269,7 @@ def main():
             failed += off > FLOAT_LIMIT
             worst = max(worst, off)
         print(f"{build.__name__:10} {seeds} networks, at most {worst:.2g} of the largest value apart")
-    print(f"{'FAIL' if failed else 'ok'} attention: {failed} of {4 * seeds} networks differ")
+    print(f"{'FAIL' if failed else 'ok'} attention: {failed} of {6 * seeds} networks differ")
     return failed > 0
 
 

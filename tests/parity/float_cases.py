@@ -13,7 +13,7 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProt
 # What moves data, or gives whole numbers, is the same to the bit.
 EXACT = {"Relu", "Clip", "Abs", "Neg", "Floor", "Ceil", "Round", "Max", "Min", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin",
          "ArgMax", "ArgMin", "Concat", "Split", "Slice", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout",
-         "Cast", "Expand", "Tile", "Pad", "Gather", "GatherElements", "GatherND", "ReverseSequence", "OneHot", "IsNaN", "DepthToSpace",
+         "Cast", "Expand", "Tile", "Pad", "Gather", "Compress", "GatherElements", "GatherND", "ReverseSequence", "OneHot", "IsNaN", "DepthToSpace",
          "SpaceToDepth", "QuantizeLinear", "DequantizeLinear", "Where", "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual",
          "LessOrEqual", "And", "Or", "Xor", "Not", "Sign"}
 # So is Resize in both modes, where ONNX Runtime's compiler does not fuse its multiplications with its additions.
@@ -165,12 +165,20 @@ def pools():
                 ("VALID", (1, 3, 10, 11), {"kernel_shape": [3, 4], "strides": [2, 3], "auto_pad": "VALID"}),
                 ("one dimension", (1, 3, 30), {"kernel_shape": [5], "strides": [2], "pads": [2, 1]})):
             yield Case(name, op, uniform(name, *shape), opset=12, **attributes)
+            if op == "AveragePool" and "ceil_mode" not in attributes:
+                yield from (Case(f"{name} {p}", "LpPool", uniform(name, *shape), opset=22, p=p, **attributes) for p in (1, 2))
             if op == "AveragePool":
                 yield Case(name + " counting", op, uniform(name, *shape), opset=19, count_include_pad=1, **attributes)
         yield Case("dilated", op, uniform("x", 1, 3, 12, 12), opset=19, kernel_shape=[3, 2], dilations=[2, 3], pads=[1, 1, 1, 1])
-    for op in ("GlobalAveragePool", "GlobalMaxPool"):
+    for op in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"):
         yield Case("", op, uniform("x", 2, 5, 7, 6))
         yield Case("one dimension", op, uniform("x", 2, 5, 31))
+
+
+def choices():
+    x, few = uniform("x", 4, 3, 2), np.array([1, 0, 1], bool)
+    yield from (Case(f"{axis}", "Compress", x, Constant(few), axis=axis) for axis in (0, 1, -2))
+    yield Case("flat", "Compress", x, Constant(np.arange(20) % 3 == 1))
 
 
 def reductions():
@@ -218,6 +226,8 @@ def normalizations():
     yield Case("no shift", "LayerNormalization", uniform("x", 2, 5, 6, 7), weights("s", 7), opset=17, epsilon=1e-3)
     for axis in (-1, 2):
         yield Case(f"{axis}", "RMSNormalization", uniform("x", 2, 5, 6, 7), weights("s", *(2, 5, 6, 7)[axis:]), opset=23, axis=axis)
+    yield Case("", "MeanVarianceNormalization", uniform("x", 2, 3, 6, 7))
+    yield from (Case(f"{axes}", "MeanVarianceNormalization", uniform("x", 2, 3, 6, 7), axes=axes) for axes in ([0, 1, 2, 3], [2, 3]))
     for axis in (-1, 1):
         for power in (1, 2):
             yield Case(f"{axis} {power}", "LpNormalization", uniform("x", 2, 5, 6, 7), axis=axis, p=power)
@@ -480,7 +490,7 @@ def quantization():
 
 
 def cases():
-    for family in (convolutions, transposed, products, einsums, pools, reductions, normalizations, arithmetic, functions, spectra, moves,
+    for family in (convolutions, transposed, products, einsums, pools, choices, reductions, normalizations, arithmetic, functions, spectra, moves,
                    borders, resizes, grids, suppressions, quantization):
         for case in family():
             yield family.__name__, case

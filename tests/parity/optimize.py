@@ -6,7 +6,8 @@
 
 Without --optimized the outputs have to be equal, bit by bit. With it, within 1e-4 of the largest value of the output. Networks put together
 by chance from what exporters write: batch norms and arithmetic with constants round convolutions and matrices, activations written out in
-the ways of PyTorch, Keras and Paddle, pads, pools, means, reshapes, operators that opsets have changed, in every opset from 10 to 23; and
+the ways of PyTorch, Keras and Paddle, pads, pools, means, reshapes, operators that opsets have changed, in every opset from 10 to 23; operands by
+the number, averages and norms of windows; and
 files, those of ../shared/models where that folder is there. Every file written has to pass onnx.checker. Exit status 1 where anything failed.
 """
 import argparse
@@ -181,6 +182,19 @@ class Chance:
         s = self.op("Conv", s, self.weights(self.shape[1], self.shape[1], 1, 1))
         self.x = self.op("Mul", self.x, self.op("Sigmoid", s))
 
+    def many(self):
+        others = [self.op("Neg", self.x), self.values(self.shape[1], 1, 1), self.x, self.values(*self.shape)]
+        self.x = self.op(self.pick("Sum", "Mean", "Max", "Min"), *[others[i] for i in self.rng.permutation(4)[:int(self.pick(1, 2, 3, 4))]], self.x)
+
+    def spread(self):
+        """Pools that become others: averages with dilations, sums of powers."""
+        powers = self.opset < 19 or self.chance()
+        dilations = {} if self.opset < (18 if powers else 19) else {"dilations": [self.pick(1, 2), self.pick(1, 3)]}
+        more = {"p": self.pick(1, 2)} if powers else {"count_include_pad": 1}
+        self.x = self.op("LpPool" if powers else "AveragePool", self.x, kernel_shape=[2, 2], pads=[1, 0, 0, 1], **dilations, **more)
+        spread = dilations.get("dilations", [1, 1])
+        self.shape = [*self.shape[:2], self.shape[2] + 1 - spread[0], self.shape[3] + 1 - spread[1]]
+
     def residual(self):
         x = self.x
         c = self.shape[1]
@@ -293,7 +307,8 @@ class Chance:
 
     def model(self):
         pieces = (self.conv, self.conv, self.depthwise, self.transposed, self.padded, self.norm, self.norm, self.arithmetic,
-                  self.affine_chain, self.nothing, self.activation, self.activation, self.excite, self.residual, self.shuffle,
+                  self.affine_chain, self.nothing, self.activation, self.activation, self.excite, self.residual, self.shuffle, self.many,
+                  self.spread,
                   self.pick(self.softmax, self.parts, self.squeezed, self.summed, self.resized, self.normalized, self.chosen))
         for _ in range(self.pick(3, 5, 8, 12)):
             self.pick(*pieces)()

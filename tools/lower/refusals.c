@@ -17,8 +17,6 @@ static const struct {
     {"GatherElements", "are constant indices"},
     {"GatherND", "are constant indices"},
     {"IsNaN", "is one behind a Softmax: leave it out elsewhere, with the Where that reads it"},
-    {"Mean", "is none: Add, and a Mul by a constant, do the same"},
-    {"Xor", "is none: Equal of both as floats, and a Not behind it, do the same"},
     {"Equal", COMPARED},
     {"Greater", COMPARED},
     {"GreaterOrEqual", COMPARED},

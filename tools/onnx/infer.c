@@ -156,7 +156,7 @@ static bool infer_known(struct onnx_context *c, const struct onnx_operator *op) 
     for (int i = 0; i < node->output_count; i++)
         if (node->outputs[i] && onnx_elements(&node->outputs[i]->shape) < 0) return true;
     /* The shape of a value is known although the value is not. */
-    bool needs_no_data = op->fold == onnx_fold_shape_of || op->fold == onnx_fold_size_of;
+    bool needs_no_data = op->fold == onnx_fold_shape_of || op->fold == onnx_fold_size_of || op->fold == onnx_fold_eye;
     if (op->fold && (needs_no_data || inputs_constant(node))) op->fold(c);
     return true;
 }

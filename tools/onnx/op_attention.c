@@ -92,3 +92,42 @@ bool onnx_infer_standard_attention(struct onnx_context *c) {
     y.dims[rank - 1] = rank == 4 ? size[2] : heads[0] * size[2];
     return onnx_input(c->node, 4) || onnx_out(c, 0, &y); /* of a past nothing is known here */
 }
+
+/* --- RotaryEmbedding: x, then ids, cosines, sines (com.microsoft) or cosines, sines, ids --- */
+
+int64_t onnx_rotary_size(const struct onnx_node *node) {
+    const bool microsoft = *node->domain != 0;
+    const struct onnx_shape *x = &node->inputs[0]->shape, *table = &node->inputs[1 + microsoft]->shape;
+    const int64_t heads = onnx_attribute_int(node, "num_heads", 0);
+    if (x->rank == 4) return x->dims[3];
+    return heads > 0 ? x->dims[2] / heads : microsoft ? 2 * table->dims[table->rank - 1] : 0;
+}
+
+/* Tables of as many angles, which are no more than half of a head. */
+static bool has_angles(struct onnx_context *c, const struct onnx_shape *cosines, const struct onnx_shape *sines) {
+    const int64_t size = onnx_rotary_size(c->node), turns = onnx_attribute_int(c->node, "rotary_embedding_dim", 0);
+    const int64_t half = cosines->rank ? cosines->dims[cosines->rank - 1] : 0;
+    if (!onnx_same_shape(cosines, sines) || half < 1) return onnx_bad(c, "its cosines and sines do not fit each other");
+    if (size < 1 || (turns && turns != 2 * half) || (!turns && size != 2 * half) || size < 2 * half)
+        return onnx_bad(c, "its heads of %lld elements do not fit its %lld angles", (long long)size, (long long)half);
+    return true;
+}
+
+bool onnx_infer_rotary(struct onnx_context *c) {
+    const bool microsoft = *c->node->domain != 0;
+    const int table = 1 + microsoft;
+    const struct onnx_value *ids = microsoft ? c->node->inputs[1] : onnx_input(c->node, 3);
+    const struct onnx_shape *x = onnx_in(c, 0), *cosines = onnx_in(c, table);
+    if (onnx_is_integer(c->node->inputs[0]->type) || !is_as_first(c, table) || !is_as_first(c, table + 1))
+        return onnx_bad(c, "its input and tables must be floats");
+    if (x->rank != 3 && x->rank != 4) return onnx_bad(c, "its input must have 3 or 4 dimensions");
+    const int64_t tokens = x->dims[x->rank - 2], size = onnx_rotary_size(c->node);
+    if (!has_angles(c, cosines, onnx_in(c, table + 1))) return false;
+    if (x->rank == 3 && x->dims[2] % size) return onnx_bad(c, "its width is none of heads of %lld elements", (long long)size);
+    if (cosines->rank != (ids ? 2 : 3)) return onnx_bad(c, "its tables must have 2 dimensions, 3 where there are no ids");
+    const struct onnx_shape *by = ids ? &ids->shape : cosines;
+    const bool offset = microsoft && by->rank == 1 && by->dims[0] == 1;
+    if (!offset && (by->rank != (ids ? 2 : 3) || by->dims[1] != tokens || (by->dims[0] != 1 && by->dims[0] != x->dims[0])))
+        return onnx_bad(c, "its %s must have a line for each token", ids ? "ids" : "tables");
+    return onnx_out(c, 0, x);
+}

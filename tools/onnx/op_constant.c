@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Values that follow from attributes and shapes: Constant ConstantOfShape Range Shape Size; a triangle of a constant: Trilu. */
+/* Values that follow from attributes and shapes: Constant ConstantOfShape Range Shape Size EyeLike; of a constant a triangle: Trilu, and
+ * where it is not 0: NonZero. */
 #include "tools/onnx/operator.h"
 #include <math.h>
 #include <string.h>
@@ -167,5 +168,54 @@ void onnx_fold_trilu(struct onnx_context *c) {
         const int64_t off = (int64_t)i % columns - (int64_t)i / columns % rows;
         if (upper ? off >= diagonal : off <= diagonal)
             memcpy((unsigned char *)y->data + i * width, (const unsigned char *)x->data + i * width, width);
+    }
+}
+
+/* Ones on a diagonal, in the shape of the input; its numbers are not read. */
+bool onnx_infer_eye(struct onnx_context *c) {
+    const int64_t type = onnx_attribute_int(c->node, "dtype", 0);
+    if (onnx_in(c, 0)->rank != 2) return onnx_bad(c, "its input must have 2 dimensions");
+    if (type < 0 || type >= 64) return onnx_bad(c, "attribute 'dtype' is %lld, which is no type", (long long)type);
+    onnx_out_type(c, 0, type ? (enum onnx_type)type : c->node->inputs[0]->type);
+    return onnx_out(c, 0, onnx_in(c, 0));
+}
+
+void onnx_fold_eye(struct onnx_context *c) {
+    const int64_t diagonal = onnx_attribute_int(c->node, "k", 0), rows = onnx_in(c, 0)->dims[0], columns = onnx_in(c, 0)->dims[1];
+    const enum onnx_type type = c->node->outputs[0]->type;
+    if (!onnx_is_float(type) && !onnx_is_integer(type)) return;
+    struct onnx_tensor *y = onnx_out_constant(c, 0);
+    for (int64_t i = 0; y && i < rows; i++) {
+        if (diagonal < -i || diagonal >= columns - i) continue;
+        if (onnx_is_float(type)) onnx_store_number(y, (size_t)(i * columns + i + diagonal), 1);
+        else onnx_store_integer(y, (size_t)(i * columns + i + diagonal), 1);
+    }
+}
+
+static size_t count_non_zero(const struct onnx_tensor *x) {
+    size_t count = 0;
+    for (size_t i = 0; i < x->count; i++) count += onnx_number(x, i) != 0;
+    return count;
+}
+
+/* The places of all numbers but zeros, a row for each dimension. */
+bool onnx_infer_non_zero(struct onnx_context *c) {
+    const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
+    if (!x || (!onnx_is_float(x->type) && !onnx_is_integer(x->type)) || !onnx_spend(c, x->count)) return true;
+    const struct onnx_shape y = {2, {x->shape.rank ? x->shape.rank : 1, (int64_t)count_non_zero(x)}};
+    return onnx_out(c, 0, &y);
+}
+
+void onnx_fold_non_zero(struct onnx_context *c) {
+    const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
+    struct onnx_tensor *y = onnx_out_constant(c, 0);
+    int64_t strides[ONNX_MAX_RANK];
+    if (!y) return;
+    onnx_strides(&x->shape, strides);
+    const size_t found = (size_t)y->shape.dims[1];
+    for (size_t i = 0, at = 0; i < x->count && at < found; i++) {
+        if (onnx_number(x, i) == 0) continue;
+        for (int d = 0; d < x->shape.rank; d++) onnx_store_integer(y, (size_t)d * found + at, (int64_t)i / strides[d] % x->shape.dims[d]);
+        at++;
     }
 }

@@ -18,6 +18,12 @@ bool onnx_infer_numbers(struct onnx_context *c) {
     return onnx_takes_numbers(c) && onnx_out(c, 0, onnx_in(c, 0));
 }
 
+/* Of two inputs of one shape. */
+bool onnx_infer_gated(struct onnx_context *c) {
+    if (!onnx_same_shape(onnx_in(c, 0), onnx_in(c, 1))) return onnx_bad(c, "its inputs must have one shape");
+    return onnx_infer_numbers(c);
+}
+
 /* All inputs broadcast together. */
 static bool broadcast_all(struct onnx_context *c) {
     struct onnx_shape y = {.rank = 0};

@@ -77,29 +77,50 @@ static bool has_tables(struct onnx_context *c, int64_t width) {
     return true;
 }
 
-/* Positions of each token, or of the tokens of any text; without them a line of the table for each token. */
+/* Positions of each token, or of the tokens of any text; without them, and so with scales, a line of the table for each token. */
 static bool has_positions(struct onnx_context *c, const struct onnx_shape *ids) {
-    const struct onnx_value *positions = onnx_input(c->node, 8);
+    const struct onnx_value *positions = c->node->input_count > 9 ? NULL : onnx_input(c->node, 8);
     if (!positions) return onnx_in(c, 3)->dims[0] >= ids->dims[1] || onnx_bad(c, "it has more tokens than positions");
     const struct onnx_shape any = {2, {1, ids->dims[1]}};
     if (onnx_same_shape(&positions->shape, &any)) return true;
     return has_shape(c, 8, ids);
 }
 
-/* Lines of tables by ids, [batch, sequence] of integers. Inputs: ids, segments, tables, gamma, beta, mask, positions. */
-bool onnx_infer_embed_layer_norm(struct onnx_context *c) {
-    static const int needed[] = {2, 3, 5, 6}; /* segments may be left out */
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (!onnx_input(c->node, needed[i])) return onnx_bad(c, "input %d is missing", needed[i]);
+static bool has_embedding(struct onnx_context *c) {
     const struct onnx_shape *ids = onnx_in(c, 0), *words = onnx_in(c, 2);
     if (ids->rank != 2 || words->rank != 2) return onnx_bad(c, "ids and tables must have 2 dimensions");
     const int64_t width = words->dims[1];
     const struct onnx_shape y = {3, {ids->dims[0], ids->dims[1], width}}, lengths = {1, {ids->dims[0]}};
-    if (!is_float(c, 2)) return false;
-    for (int i = 3; i < 7; i++)
-        if (!is_alike(c, i, 2)) return false;
     if (!has_tables(c, width) || !has_line(c, 5, width) || !has_line(c, 6, width) || !has_positions(c, ids)) return false;
     if (!has_shape(c, 1, ids) || !has_shape(c, 7, ids)) return false;
     onnx_out_type(c, 1, ONNX_INT32);
     return onnx_out(c, 0, &y) && onnx_out(c, 1, &lengths) && onnx_out(c, 2, &y);
+}
+
+static bool has_inputs(struct onnx_context *c, const int *needed, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!onnx_input(c->node, needed[i])) return onnx_bad(c, "input %d is missing", needed[i]);
+    return true;
+}
+
+/* Lines of tables by ids, [batch, sequence] of integers. Inputs: ids, segments, tables, gamma, beta, mask, positions. */
+bool onnx_infer_embed_layer_norm(struct onnx_context *c) {
+    static const int needed[] = {2, 3, 5, 6}; /* segments may be left out */
+    if (!has_inputs(c, needed, sizeof needed / sizeof *needed) || !is_float(c, 2)) return false;
+    for (int i = 3; i < 7; i++)
+        if (!is_alike(c, i, 2)) return false;
+    return has_embedding(c);
+}
+
+/* The same of bytes: behind ids, segments, tables, gamma, beta, mask stand scales of the five, and then zero points. */
+bool onnx_infer_qembed_layer_norm(struct onnx_context *c) {
+    static const int needed[] = {2, 3, 5, 6, 8, 9, 11, 12, 13, 14, 16, 17};
+    if (!has_inputs(c, needed, sizeof needed / sizeof *needed)) return false;
+    for (int i = 2; i < 7; i++) {
+        const struct onnx_value *value = onnx_input(c->node, i);
+        if (value && value->type != ONNX_UINT8 && value->type != ONNX_INT8) return onnx_bad(c, "its input %d must be bytes", i);
+        for (int k = i + 6; value && k < i + 12; k += 5)
+            if (!onnx_input(c->node, k) || onnx_elements(onnx_in(c, k)) != 1) return onnx_bad(c, "its input %d must be one number", k);
+    }
+    return has_embedding(c);
 }

@@ -128,3 +128,19 @@ bool onnx_infer_gather_elements(struct onnx_context *c) {
     if (!onnx_input_constant(c->node, 1)) fold_same(c);
     return true;
 }
+
+/* Elements, or slices of an axis, for which a list of conditions is true; those behind the list's end are left out. */
+bool onnx_infer_compress(struct onnx_context *c) {
+    const struct onnx_shape *x = onnx_in(c, 0);
+    const struct onnx_tensor *chosen = onnx_input_constant(c->node, 1);
+    const bool flat = !onnx_attribute(c->node, "axis");
+    struct onnx_shape y = flat ? (struct onnx_shape){1, {onnx_elements(x)}} : *x;
+    int axis = 0;
+    int64_t count = 0;
+    if (!flat && !onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x->rank, &axis)) return false;
+    if (c->node->inputs[1]->type != ONNX_BOOL || onnx_in(c, 1)->rank != 1 || onnx_elements(onnx_in(c, 1)) > y.dims[axis])
+        return onnx_bad(c, "its condition must be a list of truth values, no longer than what they choose from");
+    for (size_t i = 0; chosen && i < chosen->count; i++) count += onnx_integer(chosen, i) != 0;
+    y.dims[axis] = count;
+    return !chosen || onnx_out(c, 0, &y);
+}

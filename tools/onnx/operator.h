@@ -163,11 +163,15 @@ onnx_infer_fn onnx_infer_einsum, onnx_infer_matmul, onnx_infer_qlinear_matmul, o
 onnx_fold_fn onnx_fold_matmul, onnx_fold_gemm, onnx_fold_batch_norm, onnx_fold_sums;
 onnx_infer_fn onnx_infer_same, onnx_infer_numbers, onnx_infer_power, onnx_infer_not, onnx_infer_logic, onnx_infer_where,
     onnx_infer_arithmetic, onnx_infer_qlinear_binary, onnx_infer_qlinear_where;
-onnx_infer_fn onnx_infer_fused_matmul, onnx_infer_fused_conv, onnx_infer_bias_gelu, onnx_infer_skip_layer_norm, onnx_infer_embed_layer_norm;
+onnx_infer_fn onnx_infer_fused_matmul, onnx_infer_fused_conv, onnx_infer_bias_gelu, onnx_infer_skip_layer_norm, onnx_infer_embed_layer_norm,
+    onnx_infer_qembed_layer_norm;
 onnx_infer_fn onnx_infer_recurrent;
 int onnx_recurrent_gates(const struct onnx_node *node);  /* of LSTM, GRU or RNN */
 bool onnx_recurrent_bytes(const struct onnx_node *node); /* DynamicQuantizeLSTM: its weights lie turned, and have scales */
 onnx_infer_fn onnx_infer_attention, onnx_infer_qattention, onnx_infer_multi_head_attention, onnx_infer_standard_attention;
+onnx_infer_fn onnx_infer_rotary, onnx_infer_gated, onnx_infer_compress, onnx_infer_eye, onnx_infer_non_zero;
+onnx_fold_fn onnx_fold_eye, onnx_fold_non_zero;
+int64_t onnx_rotary_size(const struct onnx_node *node); /* of each head of a RotaryEmbedding; 0: nobody says */
 /* A matrix product of inputs that have these shapes. */
 bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right);
 onnx_infer_fn onnx_infer_dropout, onnx_infer_batch_norm, onnx_infer_layer_norm, onnx_infer_prelu, onnx_infer_axis_same, onnx_infer_sums;

@@ -31,7 +31,9 @@ static const char
     waves[] =
         TAKES "constant lengths of up to 16384, steps, windows as long as frames, nothing that is inverse and onesided, and matrices that "
               "there is room for",
-    unread[] = TAKES "no mean and no deviation that is read", ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
+    turned[] = TAKES "texts in lines of their own, places that are told one by one or begin at a constant, tables there is room for",
+    powers[] = TAKES "floats, p of 1 or 2, no ceil_mode", unread[] = TAKES "no mean and no deviation that is read",
+    ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
 
 /* domain, name, since, until, least inputs, most inputs, most outputs, type */
 static const struct onnx_operator operators[] = {
@@ -46,6 +48,8 @@ static const struct onnx_operator operators[] = {
      .traits = ONNX_SCALES | ONNX_SHIFTS | ONNX_CHANNELS_FIRST | ONNX_UNCHANGED},
     {"", "AveragePool", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_pool, .class = ONNX_POOL,
      .traits = ONNX_SCALES | ONNX_SHIFTS | ONNX_CHANNELS_FIRST | ONNX_UNCHANGED},
+    {"", "LpPool", 2, ANY, 1, 1, 1, 0, .infer = onnx_infer_pool, .taken = powers},
+    {"", "GlobalLpPool", 2, ANY, 1, 1, 1, 0, .infer = onnx_infer_global_pool, .taken = powers},
     {MICROSOFT, "QLinearAveragePool", 1, ANY, 4, 5, 1, 0, .infer = onnx_infer_qlinear_pool, .traits = ONNX_QUANTIZED},
     {"", "GlobalAveragePool", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_global_pool, .class = ONNX_POOL,
      .traits = ONNX_SCALES | ONNX_SHIFTS | ONNX_KEEPS_ORDER | ONNX_CHANNELS_FIRST | ONNX_UNCHANGED},
@@ -196,6 +200,8 @@ static const struct onnx_operator operators[] = {
     {"", "CastLike", 15, ANY, 2, 2, 1, 1, .infer = onnx_infer_same, .fold = onnx_fold_cast, .traits = ONNX_KEEPS_ORDER},
     {"", "BatchNormalization", 1, ANY, 5, 5, 5, 0, .infer = onnx_infer_batch_norm, .fold = onnx_fold_batch_norm, .class = ONNX_FUNCTION,
      .traits = ONNX_CHANNELS_FIRST},
+    {"", "MeanVarianceNormalization", 9, ANY, 1, 1, 1, 0, .infer = onnx_infer_numbers, .taken = TAKES "floats"},
+    {"", "SwiGLU", 28, ANY, 2, 2, 1, 0, .infer = onnx_infer_gated, .taken = TAKES "floats"},
     {"", "InstanceNormalization", 1, ANY, 3, 3, 1, 0, .infer = onnx_infer_numbers, .traits = ONNX_CHANNELS_FIRST | ONNX_UNCHANGED},
     {"", "LayerNormalization", 17, ANY, 2, 3, 3, 0, .infer = onnx_infer_layer_norm},
     {"", "GroupNormalization", 18, ANY, 3, 3, 1, 0, .infer = onnx_infer_numbers},
@@ -210,6 +216,8 @@ static const struct onnx_operator operators[] = {
     {MICROSOFT, "SkipLayerNormalization", 1, ANY, 3, 5, 4, 0, .infer = onnx_infer_skip_layer_norm, .taken = unread},
     {MICROSOFT, "EmbedLayerNormalization", 1, ANY, 1, 9, 3, 2, .infer = onnx_infer_embed_layer_norm,
      .taken = TAKES "a constant table of positions, and a second output that Attention alone reads"},
+    {MICROSOFT, "QEmbedLayerNormalization", 1, ANY, 1, 18, 2, GIVES_FLOAT, .infer = onnx_infer_qembed_layer_norm, .traits = ONNX_QUANTIZED,
+     .taken = TAKES "constants, and a second output that Attention alone reads"},
     {MICROSOFT, "SkipSimplifiedLayerNormalization", 1, ANY, 3, 4, 4, 0, .infer = onnx_infer_skip_layer_norm, .taken = unread},
     {"", "SimplifiedLayerNormalization", 1, ANY, 2, 2, 2, 0, .infer = onnx_infer_layer_norm, .taken = unread},
     {MICROSOFT, "Attention", 1, ANY, 2, 7, 2, 0, .infer = onnx_infer_attention, .taken = masked},
@@ -217,6 +225,8 @@ static const struct onnx_operator operators[] = {
     {MICROSOFT, "MultiHeadAttention", 1, ANY, 1, 10, 4, 0, .infer = onnx_infer_multi_head_attention, .taken = masked},
     {"", "Attention", 23, ANY, 3, 7, 4, 0, .infer = onnx_infer_standard_attention,
      .taken = TAKES "floats, a mask that broadcasts to [batch, heads, queries, keys], no past, no softcap, no further output that is read"},
+    {"", "RotaryEmbedding", 23, ANY, 3, 4, 1, 0, .infer = onnx_infer_rotary, .taken = turned},
+    {MICROSOFT, "RotaryEmbedding", 1, ANY, 4, 4, 1, 0, .infer = onnx_infer_rotary, .taken = turned},
     {MICROSOFT, "FusedGemm", 1, ANY, 2, 3, 1, 0, .infer = onnx_infer_gemm, .taken = ends},
     {"", "LRN", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_numbers},
 
@@ -245,6 +255,7 @@ static const struct onnx_operator operators[] = {
     {"", "Concat", 4, ANY, 1, ANY, 1, 0, .infer = onnx_infer_concat, .fold = onnx_fold_concat, .class = ONNX_JOIN,
      .traits = ONNX_KEEPS_ONE | ONNX_UNCHANGED},
     {"", "Gather", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather, .fold = onnx_fold_gather, .class = ONNX_MOVE, .traits = ONNX_UNCHANGED},
+    {"", "Compress", 9, ANY, 2, 2, 1, 0, .infer = onnx_infer_compress, .taken = TAKES "a constant choice that is not empty"},
     {"", "CumSum", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_sums, .fold = onnx_fold_sums},
     {"", "ReverseSequence", 10, ANY, 2, 2, 1, 0, .infer = onnx_infer_same, .taken = TAKES "constant lengths, the first two axes"},
     {"", "OneHot", 9, ANY, 3, 3, 1, 2, .infer = onnx_infer_one_hot, .fold = onnx_fold_one_hot,
@@ -269,6 +280,8 @@ static const struct onnx_operator operators[] = {
     {"", "BlackmanWindow", 17, ANY, 1, 1, 1, GIVES_FLOAT, .infer = onnx_infer_window, .fold = onnx_fold_window},
     {"", "DFT", 17, ANY, 1, 3, 1, 0, .infer = onnx_infer_spectrum, .taken = waves},
     {"", "STFT", 17, ANY, 2, 4, 1, 0, .infer = onnx_infer_spectrum, .taken = waves},
+    {"", "EyeLike", 9, ANY, 1, 1, 1, GIVES_CONSTANT, .infer = onnx_infer_eye, .fold = onnx_fold_eye},
+    {"", "NonZero", 9, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_non_zero, .fold = onnx_fold_non_zero, .taken = TAKES "constants"},
     {"", "Range", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_range, .fold = onnx_fold_range},
     {"", "Shape", 1, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_shape_of, .fold = onnx_fold_shape_of},
     {"", "Trilu", 14, ANY, 1, 2, 1, 0, .infer = onnx_infer_trilu, .fold = onnx_fold_trilu},

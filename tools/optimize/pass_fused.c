@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What ONNX Runtime's optimizers make of several nodes, com.microsoft's FusedMatMul, FusedGemm, FusedConv, BiasGelu, FastGelu,
- * SkipLayerNormalization, EmbedLayerNormalization, and attention, said in ai.onnx's operators again. attention.c has the last,
- * recurrent.c layers with a state, spectrum.c those of sound, grid.c AffineGrid.
+ * SkipLayerNormalization, EmbedLayerNormalization, QEmbedLayerNormalization, and attention, said in ai.onnx's operators again. attention.c
+ * has the last, recurrent.c layers with a state, spectrum.c those of sound, grid.c AffineGrid, rotary.c RotaryEmbedding, rare.c what is
+ * rare.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
@@ -82,12 +83,7 @@ static struct onnx_value *layer_of(struct onnx_graph *g, struct onnx_node *node,
     static const char *const own[] = {"activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma"};
     struct onnx_value *y = graph_put(g, node, op, node->inputs, node->input_count < 3 ? node->input_count : 3, &node->outputs[0]->shape);
     struct onnx_node *layer = y->producer;
-    const size_t marks = layer->attribute_count, all = marks + node->attribute_count;
-    struct onnx_attribute *list = onnx_alloc(g, (all + 1) * sizeof *list);
-    if (marks) memcpy(list, layer->attributes, marks * sizeof *list);
-    if (node->attribute_count) memcpy(list + marks, node->attributes, node->attribute_count * sizeof *list);
-    layer->attributes = list;
-    layer->attribute_count = all;
+    say_attributes(g, layer, node);
     layer->opset = SAY_OPSET;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) edit_attribute_drop(layer, own[i]);
     return y;
@@ -118,17 +114,53 @@ static bool change_layer(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
-static struct onnx_value *lines(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *table, struct onnx_value *ids) {
-    const struct onnx_shape shape = {3, {ids->shape.dims[0], ids->shape.dims[1], table->shape.dims[1]}};
-    return say(g, node, "Gather", table, ids, &shape);
+/* The tables, gamma and beta of a QEmbedLayerNormalization are bytes: their scales and zero points stand so many inputs behind them. */
+enum { TO_SCALE = 6, TO_ZERO_POINT = 11 };
+
+static bool in_bytes(const struct onnx_node *node) {
+    return is_fused(node, "QEmbedLayerNormalization");
 }
 
-/* As many lines of a constant table as there are tokens. */
-static struct onnx_value *first_lines(struct onnx_graph *g, struct onnx_node *node, const struct onnx_value *table) {
-    const struct onnx_shape shape = {2, {node->outputs[0]->shape.dims[1], table->shape.dims[1]}};
-    double *numbers = graph_doubles(g, onnx_elements(&shape));
-    for (int64_t i = 0; i < onnx_elements(&shape); i++) numbers[i] = onnx_number(table->constant, (size_t)i);
-    return graph_floats(g, node, "positions", &shape, numbers);
+static struct onnx_value *lines(struct onnx_graph *g, struct onnx_node *node, int table, struct onnx_value *ids) {
+    struct onnx_value *from = node->inputs[table];
+    const struct onnx_shape shape = {3, {ids->shape.dims[0], ids->shape.dims[1], from->shape.dims[1]}};
+    struct onnx_value *y = say(g, node, "Gather", from, ids, &shape);
+    if (!in_bytes(node)) return y;
+    y->type = from->type;
+    struct onnx_value *inputs[3] = {y, node->inputs[table + TO_SCALE], node->inputs[table + TO_ZERO_POINT]};
+    y = graph_put(g, node, "DequantizeLinear", inputs, 3, &shape);
+    y->producer->opset = SAY_OPSET;
+    return y;
+}
+
+/* The first numbers of a constant, as floats. */
+static struct onnx_value *first_numbers(struct onnx_graph *g, struct onnx_node *node, int i, const char *part,
+                                        const struct onnx_shape *shape) {
+    const struct onnx_tensor *from = node->inputs[i]->constant;
+    const bool bytes = in_bytes(node);
+    const double scale = bytes ? onnx_number(node->inputs[i + TO_SCALE]->constant, 0) : 1;
+    const double zero_point = bytes ? onnx_number(node->inputs[i + TO_ZERO_POINT]->constant, 0) : 0;
+    double *numbers = graph_doubles(g, onnx_elements(shape));
+    for (int64_t k = 0; k < onnx_elements(shape); k++) numbers[k] = (onnx_number(from, (size_t)k) - zero_point) * scale;
+    return graph_floats(g, node, part, shape, numbers);
+}
+
+/* As many lines of a constant table of positions as there are tokens. */
+static struct onnx_value *first_lines(struct onnx_graph *g, struct onnx_node *node) {
+    const struct onnx_shape shape = {2, {node->outputs[0]->shape.dims[1], node->inputs[3]->shape.dims[1]}};
+    return first_numbers(g, node, 3, "positions", &shape);
+}
+
+static struct onnx_value *of_norm(struct onnx_graph *g, struct onnx_node *node, int i) {
+    return in_bytes(node) ? first_numbers(g, node, i, i == 5 ? "gamma" : "beta", &node->inputs[i]->shape) : onnx_input(node, i);
+}
+
+/* Of bytes: what is not read line by line. */
+static bool are_constant(const struct onnx_node *node) {
+    static const int read[] = {3, 5, 6, 9, 11, 12, 14, 16, 17};
+    for (size_t i = 0; in_bytes(node) && i < sizeof read / sizeof *read; i++)
+        if (!node->inputs[read[i]]->constant) return false;
+    return true;
 }
 
 static bool attention_reads(struct onnx_graph *g, struct onnx_value *counts) {
@@ -138,23 +170,24 @@ static bool attention_reads(struct onnx_graph *g, struct onnx_value *counts) {
     return !counts->is_output;
 }
 
-/* Inputs ids, segments, tables of words, positions and segments, gamma, beta, mask, positions. The second output is how many tokens there
- * are; Attention gets the mask itself. */
+/* Inputs ids, segments, tables of words, positions and segments, gamma, beta, mask, positions or scales. The second
+ * output is how many tokens there are; Attention gets the mask itself. */
 static bool change_embed(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_shape *shape = &node->outputs[0]->shape;
+    const bool bytes = in_bytes(node);
     struct onnx_value *segments = onnx_input(node, 1), *table = onnx_input(node, 4), *mask = onnx_input(node, 7),
-                      *positions = onnx_input(node, 8);
-    if (!is_fused(node, "EmbedLayerNormalization") || shape->rank != 3 ||
+                      *positions = bytes ? NULL : onnx_input(node, 8);
+    if ((!bytes && !is_fused(node, "EmbedLayerNormalization")) || shape->rank != 3 || !are_constant(node) ||
         (say_is_read(node, 1) && (!mask || !attention_reads(g, node->outputs[1]))))
         return false;
     if (!positions && !node->inputs[3]->constant) return false;
     if (mask) say_output(g, node, 1, mask);
     const float epsilon = onnx_attribute_float(node, "epsilon", 1e-12F);
-    struct onnx_value *x = lines(g, node, node->inputs[2], node->inputs[0]);
-    x = say(g, node, "Add", x, positions ? lines(g, node, node->inputs[3], positions) : first_lines(g, node, node->inputs[3]), shape);
-    if (segments && table) x = say(g, node, "Add", x, lines(g, node, table, segments), shape);
+    struct onnx_value *x = lines(g, node, 2, node->inputs[0]);
+    x = say(g, node, "Add", x, positions ? lines(g, node, 3, positions) : first_lines(g, node), shape);
+    if (segments && table) x = say(g, node, "Add", x, lines(g, node, 4, segments), shape);
     say_output(g, node, 2, x);
-    normalize(g, node, x, node->inputs[5], onnx_input(node, 6), epsilon);
+    normalize(g, node, x, of_norm(g, node, 5), of_norm(g, node, 6), epsilon);
     return true;
 }
 
@@ -167,7 +200,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
         if (node->inputs[i] && node->inputs[i]->shape.rank < 0) return false;
     if (change_recurrent(g, node)) return true;
     if (!node->outputs[0]) return false;
-    if (change_spectrum(g, node) || change_affine_grid(g, node)) return true;
+    if (change_spectrum(g, node) || change_affine_grid(g, node) || change_rotary(g, node) || change_rare(g, node)) return true;
     if (!own) return false;
     return change_matmul(g, node) || change_gelu(g, node) || change_skip_norm(g, node) || change_simplified_norm(g, node) ||
            change_embed(g, node) || change_layer(g, node) || change_fused_attention(g, node);

@@ -123,7 +123,7 @@ static bool change_mixture(struct onnx_graph *g, struct onnx_node *node) {
 
 /* Whether this pass, pass_ends.c or pass_masks.c makes a number of a condition that nothing moves. */
 static bool is_made_a_number(const struct onnx_value *x) {
-    static const char *const known[] = {"And", "Or", "Not", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"};
+    static const char *const known[] = {"And", "Or", "Xor", "Not", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"};
     const struct onnx_node *node = x->producer;
     bool becomes = !node || x->type == ONNX_FLOAT || (graph_is(node, "Cast") && is_integer(onnx_input(node, 0)));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) becomes = becomes || graph_is(node, known[i]);

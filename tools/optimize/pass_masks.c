@@ -95,12 +95,14 @@ static bool change_comparison(struct onnx_graph *g, struct onnx_node *node) {
 }
 
 static bool change_logic(struct onnx_graph *g, struct onnx_node *node) {
-    const bool and = graph_is(node, "And"), or = graph_is(node, "Or"), not = graph_is(node, "Not");
-    if (!and&&! or &&!not ) return false;
+    const bool and = graph_is(node, "And"), or = graph_is(node, "Or"), not = graph_is(node, "Not"), xor = graph_is(node, "Xor");
+    if (!and&&! or &&!not &&!xor) return false;
     if (!has_numbers(onnx_input(node, 0)) || (!not &&!has_numbers(onnx_input(node, 1))) || !has_room(g, node)) return false;
+    const struct onnx_shape *shape = &node->outputs[0]->shape;
     struct onnx_value *a = numbers_of(g, node, node->inputs[0]), *b = not ? a : numbers_of(g, node, node->inputs[1]);
     if (not ) become(g, node, true, a);
-    else become(g, node, false, two(g, node, and? "Mul" : "Max", a, b, &node->outputs[0]->shape));
+    else if (xor) become(g, node, false, graph_put(g, node, "Abs", (struct onnx_value *[]){two(g, node, "Sub", a, b, shape)}, 1, shape));
+    else become(g, node, false, two(g, node, and? "Mul" : "Max", a, b, shape));
     return true;
 }
 

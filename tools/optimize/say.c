@@ -3,6 +3,8 @@
 #include "tools/optimize/say.h"
 #include "tools/optimize/pass.h"
 
+#include <string.h>
+
 struct onnx_value *say(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
                        const struct onnx_shape *shape) {
     struct onnx_value *inputs[2] = {a, b}, *y = graph_put(g, node, op, inputs, b ? 2 : 1, shape);
@@ -44,6 +46,23 @@ struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, stru
 struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor) {
     const struct onnx_shape scalar = {0};
     return factor == 1 ? x : say(g, node, "Mul", x, graph_floats(g, node, "factor", &scalar, &factor), &x->shape);
+}
+
+struct onnx_value *say_reduced(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
+                               int count, const struct onnx_shape *shape) {
+    struct onnx_value *y = say(g, node, op, x, NULL, shape);
+    edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
+    edit_attribute_int(g, y->producer, "keepdims", 1);
+    return y;
+}
+
+void say_attributes(struct onnx_graph *g, struct onnx_node *node, const struct onnx_node *from) {
+    const size_t own = node->attribute_count, all = own + from->attribute_count;
+    struct onnx_attribute *list = onnx_alloc(g, (all + 1) * sizeof *list);
+    if (own) memcpy(list, node->attributes, own * sizeof *list);
+    if (from->attribute_count) memcpy(list + own, from->attributes, from->attribute_count * sizeof *list);
+    node->attributes = list;
+    node->attribute_count = all;
 }
 
 void say_output(struct onnx_graph *g, const struct onnx_node *node, int i, struct onnx_value *x) {

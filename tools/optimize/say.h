@@ -18,6 +18,12 @@ struct onnx_value *say_exchanged(struct onnx_graph *g, struct onnx_node *node, s
 struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x); /* its last two dimensions */
 struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor);
 
+/* A Reduce operator over these axes, which stay as 1. */
+struct onnx_value *say_reduced(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
+                               int count, const struct onnx_shape *shape);
+/* A node has all attributes that another one has besides its own. */
+void say_attributes(struct onnx_graph *g, struct onnx_node *node, const struct onnx_node *from);
+
 /* The node gives what x is, under its own name. */
 void say_as(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x);
 /* Readers of output i read x from now on. */
@@ -35,6 +41,12 @@ void spectra_keep_float(struct onnx_graph *g);
 
 /* AffineGrid. False: it is none, or has no room. */
 bool change_affine_grid(struct onnx_graph *g, struct onnx_node *node);
+
+/* LpPool, GlobalLpPool, MeanVarianceNormalization, SwiGLU, Compress. False: it is none of them, or in a form that nobody knows. */
+bool change_rare(struct onnx_graph *g, struct onnx_node *node);
+
+/* RotaryEmbedding. False: it is none, or in a form that nobody knows. */
+bool change_rotary(struct onnx_graph *g, struct onnx_node *node);
 
 /* com.microsoft's Attention, QAttention and MultiHeadAttention, and ai.onnx's Attention. False: in a form that nobody knows. */
 bool change_fused_attention(struct onnx_graph *g, struct onnx_node *node);

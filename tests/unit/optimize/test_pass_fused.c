@@ -18,6 +18,10 @@
     "Slice " p " $" from " $" to " $2 > s" name "; Reshape s" name " $1,5,2,4 > r" name "; Transpose r" name " > " name " perm=" perm ";"
 #define X_AS(name, perm) "Reshape x $1,5,2,4 > r" name "; Transpose r" name " > " name " perm=" perm ";"
 #define CAUSAL "Trilu ~5x5 > a upper:0; Sub a #0.25 > c; Mul c #4e30 > b; Add f b > w;"
+#define WINDOW "Trilu ~5x5 > l upper:0; Trilu l $-1 > a; Sub a #0.25 > c; Mul c #4e30 > b; Add f b > w;"
+/* The halves a and b of each pair, by cosines of 0.25 and random sines. */
+#define TURNED(sines) \
+    "Reshape " sines " $1,5,1,2 > s; Mul a s > as; Mul b s > bs; Mul a #0.25 > ac; Mul b #0.25 > bc; Sub ac bs > l; Add as bc > u; "
 #define X_ALL X_AS("q", "0,2,1,3") X_AS("k", "0,2,3,1") X_AS("v", "0,2,1,3")
 #define HEADS(name, from, to, perm) \
     "Slice a $" from " $" to " $2 > s" name "; Reshape s" name " $1,5,2,4 > r" name "; Transpose r" name " > " name " perm=" perm ";"
@@ -56,6 +60,26 @@ static const struct {
     {"Reshape x $1,5,4,2 > a; Transpose a > q perm=0,2,1,3; Slice q $0 $2 $1 > k; Attention q k k > y scale~0.3",
      "Reshape x $1,5,4,2 > a; Transpose a > q perm=0,2,1,3; Gather q $0,0,1,1 > v axis:1; Transpose v > t perm=0,1,3,2; MatMul q t > m; "
      "Mul m #0.3 > f; Softmax f > p axis:-1; MatMul p v > y"},
+    {"Attention x x x > y q_num_heads:2 kv_num_heads:2 is_causal:1 left_window_size:1", X_ALL SCORES("0.5", WINDOW) SIDE_BY_SIDE},
+    {"RotaryEmbedding x ~1x5x2 %1x5x2 > y num_heads:2",
+     "Reshape x $1,5,2,4 > h; Slice h $0 $2 $3 > a; Slice h $2 $4 $3 > b; " TURNED("%1x5x2") "Concat l u > z axis:3; Reshape z $1,5,8 > y"},
+    {"RotaryEmbedding x ~1x5x2 %1x5x2 > y num_heads:2 interleaved:1",
+     "Reshape x $1,5,2,2,2 > h; Gather h #0 > a axis:4; Gather h #1 > b axis:4; " TURNED(
+         "%1x5x2") "Unsqueeze l $4 > v; Unsqueeze u $4 > w; Concat v w > z axis:4; Reshape z $1,5,8 > y"},
+    {"ms.RotaryEmbedding x $0 ~5x2 %5x2 > y num_heads:2 rotary_embedding_dim:4",
+     "Reshape x $1,5,2,4 > h; Slice h $0 $2 $3 > a; Slice h $2 $4 $3 > b; " TURNED("%5x2") "Concat l u > z axis:3; Reshape z $1,5,8 > y"},
+    {"Sum x %8 %5x8 x > y", "Add x %8 > a; Add a %5x8 > b; Add b x > y"},
+    {"Neg x > n; Max n %8 x > y", "Neg x > n; Max n %8 > a; Max a x > y"},
+    {"Neg x > n; Min n %8 x > y", "Neg x > n; Min n %8 > a; Min a x > y"},
+    {"Mean x %8 %5x8 > y", "Add x %8 > a; Add a %5x8 > b; Div b #3 > y"},
+    {"AveragePool x > y kernel_shape=2 dilations=3", "Slice x $0 $5 $2 > a; Slice x $3 $8 $2 > b; Add a b > c; Mul c #0.5 > y"},
+    {"LpPool x > y kernel_shape=2 dilations=3 p:1", "Abs x > p; Slice p $0 $5 $2 > a; Slice p $3 $8 $2 > b; Add a b > y"},
+    {"SwiGLU x %1x5x8 > y alpha~0.5", "Mul x #0.5 > a; Sigmoid a > s; Mul x s > m; Mul m %1x5x8 > y"},
+    {"GlobalLpPool x > y p:1", "Abs x > a; ReduceSum a $2 > y"},
+    {"LpPool x > y kernel_shape=2 pads=1,0",
+     "Pad x $0,0,1,0,0,0 > p; Mul p p > s; Slice s $0 $8 $2 > a; Slice s $1 $9 $2 > b; Add a b > c; Sqrt c > y"},
+    {"MeanVarianceNormalization x > y axes=1",
+     "ReduceMean x $1 > m; Sub x m > d; Mul d d > s; ReduceMean s $1 > v; Sqrt v > r; Div d r > y"},
     {"ms.SkipSimplifiedLayerNormalization x x %8 > n - - t epsilon~0.01; Mul n t > y",
      "Add x x > t; Mul t t > s; ReduceMean s $2 > m; Add m #0.01 > e; Sqrt e > r; Div t r > d; Mul d %8 > n; Mul n t > y"},
     {"SimplifiedLayerNormalization x %8 > y epsilon~0.01",
@@ -95,7 +119,7 @@ static const struct {
 };
 
 static float *numbers_of(const char *text, const float *x, size_t *count) {
-    struct onnx_graph *g = network(23, "1,5,8", text);
+    struct onnx_graph *g = network(28, "1,5,8", text);
     graph_optimize(g, NULL);
     for (size_t i = 0; i < g->node_count; i++)
         if (*g->nodes[i]->domain && strcmp(g->nodes[i]->op, "Gelu") && strcmp(g->nodes[i]->op, "FastGelu"))

@@ -28,7 +28,7 @@ static void floats_of_integers_are_computed_in_floats(void **state) {
         {17, "4,6", "Floor x > f; Cast f > i to:6; Cast i > j to:7; Cast j > y to:1", "Floor"},
         /* beside a comparison, which becomes a float, other conditions do */
         {17, "4,6", "Greater x #0 > b; IsNaN x > n; Concat b n > c axis:0; Cast c > y to:1", "Clip Sign Relu IsNaN Cast Concat"},
-        {17, "4,6", "Greater x #0 > b; IsNaN x > n; Xor b n > c; Cast c > y to:1", "Clip Sign Relu IsNaN Cast Xor Cast"},
+        {17, "4,6", "Greater x #0 > b; IsNaN x > n; Xor b n > c; Cast c > y to:1", "Clip Sign Relu IsNaN Cast Sub LeakyRelu"},
         /* what becomes no float, and what cuts off */
         {17, "4,6", INTEGERS "Div i $2 > j; Cast j > y to:1", "Cast Div Cast"},
         {17, "4,6", INTEGERS "Pad i $0,0,0,1 $3 > j; Cast j > y to:1", "Cast Pad Cast"},

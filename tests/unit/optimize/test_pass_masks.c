@@ -28,6 +28,7 @@ static void what_is_chosen_stays(void **state) {
         INTEGERS "LessOrEqual i $1,-1,0,2,1,3 > b; Where b x #2 > y",
         INTEGERS "Less i $2 > a; Greater i $-2 > b; And a b > c; Where c x #9 > y",
         INTEGERS "Less i $-1 > a; Greater i $1 > b; Or a b > c; Where c x #9 > y",
+        INTEGERS "Less i $2 > a; Greater i $-2 > b; Xor a b > c; Where c x #9 > y",
         TRUE_OR_FALSE "Equal $1,1,0,1,0,1 $1 > k; And b k > c; Where c x #9 > y",
         TRUE_OR_FALSE "Unsqueeze b $0 > u; Expand u $3,4,6 > e; Where e x #9 > y",
         TRUE_OR_FALSE "Where b #0 #-inf > m; Add m x > a; Softmax a > y axis:1",
