@@ -192,9 +192,9 @@ verify "or in a QDQ form" call_says "QDQ form has no scales" 2 $float --data $pi
 verify "nor a QDQ form" call_says "QDQ form has no scales" 2 $float --dynamic -o "$work/x.onnx"
 verify "a percentile of another method" call_says "for --method percentile" 2 $float --data $pictures --percentile 99 -o "$work/x.morsel"
 refused=tests/cli/float_refused.onnx
-verify "an operator that no blob has, before the data are opened" call_says "operator LRN" 1 $refused --data "$work/nowhere" -o "$work/x.morsel"
+verify "an operator that no blob has, before the data are opened" call_says "operator Einsum" 1 $refused --data "$work/nowhere" -o "$work/x.morsel"
 verify "no advice to quantize what is being quantized" sh -c "! grep -q 'is a float network' '$work/err'"
-verify "beside what the float executor lacks" call_says "operator LRN" 1 tests/cli/float_lacking.onnx --data "$work/nowhere" \
+verify "beside what the float executor lacks" call_says "operator Einsum" 1 tests/cli/float_lacking.onnx --data "$work/nowhere" \
     -o "$work/x.morsel"
 verify "each node once" sh -c "'$morsel' quantize tests/cli/float_lacking.onnx --data '$work/nowhere' -o '$work/x.morsel' 2>&1 |
     grep -q ': 3 nodes are not supported'"

@@ -13,8 +13,8 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProt
 # What moves data, or gives whole numbers, is the same to the bit.
 EXACT = {"Relu", "Clip", "Abs", "Neg", "Floor", "Ceil", "Round", "Max", "Min", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin",
          "ArgMax", "ArgMin", "Concat", "Split", "Slice", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout",
-         "Cast", "Expand", "Tile", "Pad", "Gather", "Compress", "GatherElements", "GatherND", "ReverseSequence", "OneHot", "IsNaN", "DepthToSpace",
-         "SpaceToDepth", "QuantizeLinear", "DequantizeLinear", "Where", "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual",
+         "Cast", "Expand", "Tile", "Pad", "Gather", "Compress", "ScatterND", "ScatterElements", "Scatter", "GatherElements", "GatherND",
+         "ReverseSequence", "OneHot", "IsNaN", "DepthToSpace", "SpaceToDepth", "QuantizeLinear", "DequantizeLinear", "Where", "NonMaxSuppression", "Equal", "Greater", "Less", "GreaterOrEqual",
          "LessOrEqual", "And", "Or", "Xor", "Not", "Sign"}
 # So is Resize in both modes, where ONNX Runtime's compiler does not fuse its multiplications with its additions.
 if platform.machine() in ("x86_64", "AMD64"):
@@ -173,12 +173,6 @@ def pools():
     for op in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"):
         yield Case("", op, uniform("x", 2, 5, 7, 6))
         yield Case("one dimension", op, uniform("x", 2, 5, 31))
-
-
-def choices():
-    x, few = uniform("x", 4, 3, 2), np.array([1, 0, 1], bool)
-    yield from (Case(f"{axis}", "Compress", x, Constant(few), axis=axis) for axis in (0, 1, -2))
-    yield Case("flat", "Compress", x, Constant(np.arange(20) % 3 == 1))
 
 
 def reductions():
@@ -490,7 +484,8 @@ def quantization():
 
 
 def cases():
-    for family in (convolutions, transposed, products, einsums, pools, choices, reductions, normalizations, arithmetic, functions, spectra, moves,
-                   borders, resizes, grids, suppressions, quantization):
+    import float_places  # which reads this module
+    for family in (convolutions, transposed, products, einsums, pools, float_places.choices, float_places.scatters, reductions,
+                   normalizations, arithmetic, functions, spectra, moves, borders, resizes, grids, suppressions, quantization):
         for case in family():
             yield family.__name__, case

@@ -148,3 +148,32 @@ void onnx_fold_scatter_elements(struct onnx_context *c) {
     for (size_t i = 0; i < indices->count; i++)
         memcpy((unsigned char *)y->data + (size_t)next_element(&w, i) * width, (const unsigned char *)updates->data + i * width, width);
 }
+
+/* ---- the places of all elements that are put in, where the rest is not known ---- */
+
+int64_t onnx_scatter_count(struct onnx_context *c) {
+    const struct onnx_tensor *indices = onnx_input_constant(c->node, 1), x = {.shape = *onnx_in(c, 0)};
+    const struct onnx_shape *updates = onnx_in(c, 2);
+    int axis;
+    if (!indices || onnx_elements(&x.shape) < 1 || onnx_elements(updates) < 1) return -1;
+    if (strcmp(c->node->op, "ScatterND"))
+        return onnx_same_shape(&indices->shape, updates) && find_elements(c, &x, indices, &axis) ? (int64_t)indices->count : -1;
+    const int64_t rows = count_rows(c, &x, indices);
+    if (rows < 0) return -1;
+    const size_t elements = span(&x.shape, row_length(&x.shape, &indices->shape), x.shape.rank);
+    return onnx_elements(updates) == rows * (int64_t)elements ? onnx_elements(updates) : -1;
+}
+
+void onnx_scatter_places(struct onnx_context *c, int64_t *places) {
+    const struct onnx_tensor *indices = onnx_input_constant(c->node, 1), x = {.shape = *onnx_in(c, 0)};
+    int axis;
+    if (strcmp(c->node->op, "ScatterND")) {
+        if (!onnx_axis(c, onnx_attribute_int(c->node, "axis", 0), x.shape.rank, &axis)) return;
+        struct walk w = walk_over(&x, indices, axis);
+        for (size_t i = 0; i < indices->count; i++) places[i] = next_element(&w, i);
+        return;
+    }
+    const size_t elements = span(&x.shape, row_length(&x.shape, &indices->shape), x.shape.rank),
+                 count = (size_t)onnx_elements(onnx_in(c, 2));
+    for (size_t i = 0; i < count; i++) places[i] = slice_at(&x, indices, i / elements) * (int64_t)elements + (int64_t)(i % elements);
+}

@@ -171,6 +171,10 @@ bool onnx_recurrent_bytes(const struct onnx_node *node); /* DynamicQuantizeLSTM:
 onnx_infer_fn onnx_infer_attention, onnx_infer_qattention, onnx_infer_multi_head_attention, onnx_infer_standard_attention;
 onnx_infer_fn onnx_infer_rotary, onnx_infer_gated, onnx_infer_compress, onnx_infer_eye, onnx_infer_non_zero;
 onnx_fold_fn onnx_fold_eye, onnx_fold_non_zero;
+/* How many elements a ScatterND or ScatterElements puts into its data; -1: their places are no constants, or none. */
+int64_t onnx_scatter_count(struct onnx_context *c);
+/* Of so many, the places: those of elements of the data, counted in their order. */
+void onnx_scatter_places(struct onnx_context *c, int64_t *places);
 int64_t onnx_rotary_size(const struct onnx_node *node); /* of each head of a RotaryEmbedding; 0: nobody says */
 /* A matrix product of inputs that have these shapes. */
 bool onnx_infer_product(struct onnx_context *c, const struct onnx_shape *left, const struct onnx_shape *right);

@@ -32,8 +32,9 @@ static const char
         TAKES "constant lengths of up to 16384, steps, windows as long as frames, nothing that is inverse and onesided, and matrices that "
               "there is room for",
     turned[] = TAKES "texts in lines of their own, places that are told one by one or begin at a constant, tables there is room for",
-    powers[] = TAKES "floats, p of 1 or 2, no ceil_mode", unread[] = TAKES "no mean and no deviation that is read",
-    ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end";
+    powers[] = TAKES "floats, p of 1 or 2, no ceil_mode", placed[] = TAKES "constant indices, and a reduction only of a whole slice",
+    unread[] = TAKES "no mean and no deviation that is read",
+    ends[] = TAKES "Relu, Sigmoid, Tanh, LeakyRelu or HardSigmoid at its end, of a FusedConv also Clip";
 
 /* domain, name, since, until, least inputs, most inputs, most outputs, type */
 static const struct onnx_operator operators[] = {
@@ -228,7 +229,7 @@ static const struct onnx_operator operators[] = {
     {"", "RotaryEmbedding", 23, ANY, 3, 4, 1, 0, .infer = onnx_infer_rotary, .taken = turned},
     {MICROSOFT, "RotaryEmbedding", 1, ANY, 4, 4, 1, 0, .infer = onnx_infer_rotary, .taken = turned},
     {MICROSOFT, "FusedGemm", 1, ANY, 2, 3, 1, 0, .infer = onnx_infer_gemm, .taken = ends},
-    {"", "LRN", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_numbers},
+    {"", "LRN", 1, ANY, 1, 1, 1, 0, .infer = onnx_infer_numbers, .taken = TAKES "floats of 3 dimensions and more, a size of up to 64"},
 
     /* the same bytes in another shape or order */
     {"", "Reshape", 5, ANY, 2, 2, 1, 0, .infer = onnx_infer_reshape, .fold = onnx_fold_copy, .class = ONNX_MOVE,
@@ -262,8 +263,9 @@ static const struct onnx_operator operators[] = {
      .taken = TAKES "int32 or int64, constant values"},
     {"", "GatherElements", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_elements, .fold = onnx_fold_gather_elements},
     {"", "GatherND", 11, ANY, 2, 2, 1, 0, .infer = onnx_infer_gather_nd, .fold = onnx_fold_gather_nd},
-    {"", "ScatterElements", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_elements},
-    {"", "ScatterND", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_nd},
+    {"", "ScatterElements", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_elements, .taken = placed},
+    {"", "Scatter", 9, 10, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_elements, .taken = placed},
+    {"", "ScatterND", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_same, .fold = onnx_fold_scatter_nd, .taken = placed},
     {"", "Resize", 10, ANY, 1, 4, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE},
     {"", "Upsample", 7, 9, 1, 2, 1, 0, .infer = onnx_infer_resize, .class = ONNX_MOVE},
     {"", "AffineGrid", 20, ANY, 2, 2, 1, 0, .infer = onnx_infer_affine_grid,

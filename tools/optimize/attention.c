@@ -41,11 +41,7 @@ static struct onnx_value *columns(struct onnx_graph *g, struct onnx_node *node, 
         for (int64_t i = from; i < to; i++) numbers[i - from] = onnx_number(all->constant, (size_t)i);
         return graph_floats(g, node, "bias", &shape, numbers);
     }
-    struct onnx_value *inputs[4] = {all, graph_int64s(g, node, "from", &from, 1), graph_int64s(g, node, "to", &to, 1),
-                                    graph_int64s(g, node, "axis", &axis, 1)};
-    struct onnx_value *x = graph_put(g, node, "Slice", inputs, 4, &shape);
-    x->producer->opset = SAY_OPSET;
-    return x;
+    return say_slice(g, node, all, axis, from, to);
 }
 
 /* 0 within the window around the query's own place, and AHEAD outside of it. NULL: there is no room. */

@@ -62,7 +62,7 @@ static const struct {
     {"opset", "operators of opsets 7 to 13 are in the form of opset 14",
      pass_opset}, /* before functions get names: HardSwish has one there */
     {"einsum", "sums of products by letters are matrix products", pass_einsum},
-    {"fused", "what ONNX Runtime fused is said in operators of ONNX again", pass_fused},
+    {"fused", "what is fused, or rare, is said in operators that all have", pass_fused},
     {"norms", "normalizations are decomposed into means and roots", pass_norms},
     {"tables", "products with ones are lines of a table, and what is computed of these is in it", pass_tables},
     {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},

@@ -21,7 +21,7 @@ int pass_activations(struct onnx_graph *g);   /* decomposed functions of one val
 int pass_dense(struct onnx_graph *g);         /* MatMul and Add become Gemm; its factors become 1 */
 int pass_einsum(struct onnx_graph *g);        /* Einsum of two operands is a matrix product */
 int pass_norms(struct onnx_graph *g);         /* normalizations are decomposed */
-int pass_fused(struct onnx_graph *g);         /* what ONNX Runtime fused is said in ai.onnx again */
+int pass_fused(struct onnx_graph *g);         /* what is fused, or rare, is said in operators that all have */
 int pass_moved(struct onnx_graph *g);         /* constants in bytes that are moved and added are floats */
 int pass_masks(struct onnx_graph *g);         /* conditions are numbers, Where a sum of products */
 int pass_integers(struct onnx_graph *g);      /* floats of integers and of conditions */

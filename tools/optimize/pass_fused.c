@@ -2,13 +2,14 @@
 /*
  * What ONNX Runtime's optimizers make of several nodes, com.microsoft's FusedMatMul, FusedGemm, FusedConv, BiasGelu, FastGelu,
  * SkipLayerNormalization, EmbedLayerNormalization, QEmbedLayerNormalization, and attention, said in ai.onnx's operators again. attention.c
- * has the last, recurrent.c layers with a state, spectrum.c those of sound, grid.c AffineGrid, rotary.c RotaryEmbedding, rare.c what is
- * rare.
+ * has the last, recurrent.c layers with a state, spectrum.c those of sound, grid.c AffineGrid, rotary.c RotaryEmbedding,
+ * scatter.c ScatterND and ScatterElements, rare.c what is rare.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
 #include "tools/optimize/say.h"
 
+#include <float.h>
 #include <string.h>
 
 static bool is_fused(const struct onnx_node *node, const char *op) {
@@ -96,18 +97,26 @@ static float parameter(const struct onnx_node *node, int i, float otherwise) {
     return onnx_attribute_float(node, names[i], otherwise);
 }
 
+static struct onnx_value *number(struct onnx_graph *g, struct onnx_node *node, const char *part, float v) {
+    const struct onnx_shape scalar = {0};
+    return graph_floats(g, node, part, &scalar, &(double){v});
+}
+
 static bool change_layer(struct onnx_graph *g, struct onnx_node *node) {
     static const char *const plain[] = {"Relu", "Sigmoid", "Tanh"};
     const bool conv = is_fused(node, "FusedConv");
     const char *end = onnx_attribute_string(node, "activation", "");
-    const bool slope = !strcmp(end, "LeakyRelu"), line = !strcmp(end, "HardSigmoid");
-    const float alpha = parameter(node, 0, line ? 0.2F : 0.01F), beta = parameter(node, 1, 0.5F);
-    bool known = slope || line;
+    const bool slope = !strcmp(end, "LeakyRelu"), line = !strcmp(end, "HardSigmoid"), clip = conv && !strcmp(end, "Clip");
+    const float alpha = parameter(node, 0, clip ? -FLT_MAX : line ? 0.2F : 0.01F), beta = parameter(node, 1, clip ? FLT_MAX : 0.5F);
+    bool known = slope || line || clip;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) known = known || !strcmp(end, plain[i]);
     if ((!conv && !is_fused(node, "FusedGemm")) || !known) return false;
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i] && node->inputs[i]->type != ONNX_FLOAT) return false;
     struct onnx_value *x = layer_of(g, node, conv ? "Conv" : "Gemm");
     if (conv && onnx_input(node, 3)) x = say(g, node, "Add", x, node->inputs[3], &x->shape);
-    edit_become(g, node, end, "", &x, 1);
+    struct onnx_value *inputs[3] = {x, clip ? number(g, node, "least", alpha) : NULL, clip ? number(g, node, "most", beta) : NULL};
+    edit_become(g, node, end, "", inputs, clip ? 3 : 1);
     node->opset = SAY_OPSET;
     if (slope || line) edit_attribute_float(g, node, "alpha", alpha);
     if (line) edit_attribute_float(g, node, "beta", beta);
@@ -200,7 +209,9 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
         if (node->inputs[i] && node->inputs[i]->shape.rank < 0) return false;
     if (change_recurrent(g, node)) return true;
     if (!node->outputs[0]) return false;
-    if (change_spectrum(g, node) || change_affine_grid(g, node) || change_rotary(g, node) || change_rare(g, node)) return true;
+    if (change_spectrum(g, node) || change_affine_grid(g, node) || change_rotary(g, node) || change_scatter(g, node) ||
+        change_rare(g, node))
+        return true;
     if (!own) return false;
     return change_matmul(g, node) || change_gelu(g, node) || change_skip_norm(g, node) || change_simplified_norm(g, node) ||
            change_embed(g, node) || change_layer(g, node) || change_fused_attention(g, node);

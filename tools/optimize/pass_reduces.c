@@ -75,14 +75,8 @@ static bool change_min(struct onnx_graph *g, struct onnx_node *node) {
 /* Element k along an axis, in the shape of what is left. */
 static struct onnx_value *half(struct onnx_graph *g, struct onnx_node *node, int64_t axis, int64_t k) {
     struct onnx_value *x = node->inputs[0];
-    const int64_t end = k + 1;
-    struct onnx_shape shape = x->shape;
-    shape.dims[axis] = 1;
-    struct onnx_value *inputs[4] = {x, graph_int64s(g, node, "from", &k, 1), graph_int64s(g, node, "to", &end, 1),
-                                    graph_int64s(g, node, "axis", &axis, 1)};
-    x = graph_put(g, node, "Slice", inputs, 4, &shape);
-    x->producer->opset = SAY_OPSET;
-    return shape.rank == node->outputs[0]->shape.rank ? x : say_reshape(g, node, x, &node->outputs[0]->shape);
+    x = say_slice(g, node, x, axis, k, k + 1);
+    return x->shape.rank == node->outputs[0]->shape.rank ? x : say_reshape(g, node, x, &node->outputs[0]->shape);
 }
 
 /* Of Sum, which ONNX Runtime computes in floats as it does ReduceSum. */

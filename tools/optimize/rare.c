@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Operators that few exporters write, said in those that all have: LpPool, GlobalLpPool, MeanVarianceNormalization, SwiGLU, Compress,
- * averages with dilations, and Sum, Mean, Max and Min of other than two operands. */
+ * LRN, averages with dilations, and Sum, Mean, Max and Min of other than two operands. */
 #include "tools/onnx/operator.h"
 #include "tools/optimize/pass.h"
 #include "tools/optimize/say.h"
+#include "core/format.h"
 
 #include <string.h>
 
 static struct onnx_value *squares(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
     return say(g, node, "Mul", x, x, &x->shape);
+}
+
+static struct onnx_value *one_number(struct onnx_graph *g, struct onnx_node *node, const char *part, double v) {
+    const struct onnx_shape scalar = {0};
+    return graph_floats(g, node, part, &scalar, &v);
 }
 
 /* ---- pools of powers: the mean times the count is the sum, of what padding adds nothing to ---- */
@@ -103,8 +109,6 @@ static bool change_mean_variance(struct onnx_graph *g, struct onnx_node *node) {
     static const int64_t usual[] = {0, 2, 3};
     int64_t axes[ONNX_MAX_RANK];
     struct onnx_value *x = node->inputs[0];
-    const struct onnx_shape scalar = {0};
-    const double least = 1e-9;
     if (!graph_is(node, "MeanVarianceNormalization") || x->type != ONNX_FLOAT) return false;
     int count = onnx_attribute_ints(node, "axes", axes, ONNX_MAX_RANK), axis;
     if (count < 0) memcpy(axes, usual, sizeof usual), count = 3;
@@ -115,7 +119,7 @@ static bool change_mean_variance(struct onnx_graph *g, struct onnx_node *node) {
     }
     struct onnx_value *off = say(g, node, "Sub", x, say_reduced(g, node, "ReduceMean", x, axes, count, &kept), &x->shape);
     struct onnx_value *by = say_reduced(g, node, "ReduceMean", squares(g, node, off), axes, count, &kept);
-    by = say(g, node, "Add", say(g, node, "Sqrt", by, NULL, &kept), graph_floats(g, node, "least", &scalar, &least), &kept);
+    by = say(g, node, "Add", say(g, node, "Sqrt", by, NULL, &kept), one_number(g, node, "least", 1e-9), &kept);
     say_as(g, node, say(g, node, "Div", off, by, &x->shape));
     return true;
 }
@@ -151,13 +155,49 @@ static bool change_compress(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
+/* ---- LRN: x / (bias + alpha * the mean of squares in a window of channels) ^ beta ---- */
+
+/* The mean of a window of channels, what lies beside them being 0. Pixels are the channels of that pool, which it goes along. */
+static struct onnx_value *mean_of_channels(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int64_t size) {
+    const int64_t *d = x->shape.dims, pads[2] = {(size - 1) / 2, size / 2};
+    const struct onnx_shape shape = x->shape, lines = {3, {d[0], d[1], onnx_elements(&shape) / d[0] / d[1]}};
+    x = say_exchanged(g, node, say_reshape(g, node, x, &lines), 1, 2);
+    struct onnx_value *y = say(g, node, "AveragePool", x, NULL, &x->shape);
+    edit_attribute_ints(g, y->producer, "kernel_shape", &size, 1);
+    edit_attribute_ints(g, y->producer, "pads", pads, 2);
+    edit_attribute_int(g, y->producer, "count_include_pad", 1);
+    return say_reshape(g, node, say_exchanged(g, node, y, 1, 2), &shape);
+}
+
+/* x ^ power: by roots where it is a number of quarters. */
+static struct onnx_value *powered(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double power) {
+    if (power == 1) return x;
+    if (power != 0.25 && power != 0.5 && power != 0.75) return say(g, node, "Pow", x, one_number(g, node, "power", power), &x->shape);
+    struct onnx_value *half = say(g, node, "Sqrt", x, NULL, &x->shape);
+    if (power == 0.5) return half;
+    struct onnx_value *quarter = say(g, node, "Sqrt", half, NULL, &x->shape);
+    return power == 0.25 ? quarter : say(g, node, "Mul", half, quarter, &x->shape);
+}
+
+static bool change_lrn(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = node->inputs[0];
+    const int64_t size = onnx_attribute_int(node, "size", 0);
+    if (!graph_is(node, "LRN") || x->type != ONNX_FLOAT || x->shape.rank < 3 || onnx_elements(&x->shape) < 1 || size < 1 ||
+        size > MORSEL_FORMAT_MAX_WINDOW)
+        return false;
+    graph_stays_float(g, node); /* squares of 8 bits are too coarse */
+    struct onnx_value *y = mean_of_channels(g, node, squares(g, node, x), size);
+    y = say_scaled(g, node, y, (double)onnx_attribute_float(node, "alpha", 1e-4F));
+    y = say(g, node, "Add", y, one_number(g, node, "bias", (double)onnx_attribute_float(node, "bias", 1)), &x->shape);
+    say_as(g, node, say(g, node, "Div", x, powered(g, node, y, (double)onnx_attribute_float(node, "beta", 0.75F)), &x->shape));
+    return true;
+}
+
 /* ---- Sum, Mean, Max, Min: one operand after the other, as ONNX Runtime goes ---- */
 
 static bool change_many(struct onnx_graph *g, struct onnx_node *node) {
     const bool mean = graph_is(node, "Mean"), sum = mean || graph_is(node, "Sum");
     const char *op = sum ? "Add" : node->op;
-    const double count = node->input_count;
-    const struct onnx_shape scalar = {0};
     if ((!sum && !graph_is(node, "Max") && !graph_is(node, "Min")) || (!mean && node->input_count < 3)) return false;
     struct onnx_value *y = node->inputs[0];
     for (int i = 0; i < node->input_count; i++)
@@ -175,12 +215,12 @@ static bool change_many(struct onnx_graph *g, struct onnx_node *node) {
         y = say(g, node, op, two[0], two[1], &shape);
         y->type = two[0]->type;
     }
-    if (count > 1) y = say(g, node, "Div", y, graph_floats(g, node, "count", &scalar, &count), &y->shape);
+    if (node->input_count > 1) y = say(g, node, "Div", y, one_number(g, node, "count", node->input_count), &y->shape);
     say_as(g, node, y);
     return true;
 }
 
 bool change_rare(struct onnx_graph *g, struct onnx_node *node) {
-    return change_many(g, node) || change_spread_average(g, node) || change_lp_pool(g, node) || change_mean_variance(g, node) ||
-           change_gated(g, node) || change_compress(g, node);
+    return change_many(g, node) || change_spread_average(g, node) || change_lrn(g, node) || change_lp_pool(g, node) ||
+           change_mean_variance(g, node) || change_gated(g, node) || change_compress(g, node);
 }

@@ -18,24 +18,12 @@ struct rotary {
 };
 
 static struct onnx_value *joined(const struct rotary *r, struct onnx_value *a, struct onnx_value *b) {
-    struct onnx_shape shape = a->shape;
-    const int last = shape.rank - 1;
-    shape.dims[last] += b->shape.dims[last];
-    struct onnx_value *y = say(r->g, r->node, "Concat", a, b, &shape);
-    edit_attribute_int(r->g, y->producer, "axis", last);
-    return y;
+    return say_joined(r->g, r->node, a, b, a->shape.rank - 1);
 }
 
 /* Elements from to end of the last dimension. */
 static struct onnx_value *part(const struct rotary *r, struct onnx_value *x, int64_t from, int64_t end) {
-    struct onnx_shape shape = x->shape;
-    const int64_t last = shape.rank - 1;
-    shape.dims[last] = end - from;
-    struct onnx_value *inputs[4] = {x, graph_int64s(r->g, r->node, "from", &from, 1), graph_int64s(r->g, r->node, "to", &end, 1),
-                                    graph_int64s(r->g, r->node, "axis", &last, 1)};
-    struct onnx_value *y = graph_put(r->g, r->node, "Slice", inputs, 4, &shape);
-    y->producer->opset = SAY_OPSET;
-    return y;
+    return say_slice(r->g, r->node, x, x->shape.rank - 1, from, end);
 }
 
 /* Of each pair of x the second and then the first. */

@@ -48,6 +48,26 @@ struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, stru
     return factor == 1 ? x : say(g, node, "Mul", x, graph_floats(g, node, "factor", &scalar, &factor), &x->shape);
 }
 
+struct onnx_value *say_slice(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int64_t axis, int64_t from, int64_t end) {
+    struct onnx_shape shape = x->shape;
+    shape.dims[axis] = end - from;
+    struct onnx_value *inputs[4] = {x, graph_int64s(g, node, "from", &from, 1), graph_int64s(g, node, "to", &end, 1),
+                                    graph_int64s(g, node, "axis", &axis, 1)};
+    struct onnx_value *y = graph_put(g, node, "Slice", inputs, 4, &shape);
+    y->producer->opset = SAY_OPSET;
+    y->type = x->type;
+    return y;
+}
+
+struct onnx_value *say_joined(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *a, struct onnx_value *b, int axis) {
+    struct onnx_shape shape = a->shape;
+    shape.dims[axis] += b->shape.dims[axis];
+    struct onnx_value *y = say(g, node, "Concat", a, b, &shape);
+    edit_attribute_int(g, y->producer, "axis", axis);
+    y->type = a->type;
+    return y;
+}
+
 struct onnx_value *say_reduced(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
                                int count, const struct onnx_shape *shape) {
     struct onnx_value *y = say(g, node, op, x, NULL, shape);

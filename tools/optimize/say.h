@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pass says in operators of ai.onnx: each goes in front of `node`, is named after it, and gives what is returned: floats, but for
- * say_reshape() and say_cast(). */
+/* What a pass says in operators of ai.onnx: each goes in front of `node`, is named after it, and gives what is returned: floats, but
+ * where it says so, and for say_reshape() and say_cast(). */
 #ifndef MORSEL_TOOLS_OPTIMIZE_SAY_H
 #define MORSEL_TOOLS_OPTIMIZE_SAY_H
 
@@ -18,6 +18,9 @@ struct onnx_value *say_exchanged(struct onnx_graph *g, struct onnx_node *node, s
 struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x); /* its last two dimensions */
 struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor);
 
+/* Elements from to end of an axis, and two tensors one behind the other along one: of any type. */
+struct onnx_value *say_slice(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int64_t axis, int64_t from, int64_t end);
+struct onnx_value *say_joined(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *a, struct onnx_value *b, int axis);
 /* A Reduce operator over these axes, which stay as 1. */
 struct onnx_value *say_reduced(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
                                int count, const struct onnx_shape *shape);
@@ -44,6 +47,9 @@ bool change_affine_grid(struct onnx_graph *g, struct onnx_node *node);
 
 /* LpPool, GlobalLpPool, MeanVarianceNormalization, SwiGLU, Compress. False: it is none of them, or in a form that nobody knows. */
 bool change_rare(struct onnx_graph *g, struct onnx_node *node);
+
+/* ScatterND, ScatterElements and Scatter by constants. False: it is none, or in a form that nobody knows. */
+bool change_scatter(struct onnx_graph *g, struct onnx_node *node);
 
 /* RotaryEmbedding. False: it is none, or in a form that nobody knows. */
 bool change_rotary(struct onnx_graph *g, struct onnx_node *node);

@@ -74,6 +74,18 @@ static const struct {
     {"Mean x %8 %5x8 > y", "Add x %8 > a; Add a %5x8 > b; Div b #3 > y"},
     {"AveragePool x > y kernel_shape=2 dilations=3", "Slice x $0 $5 $2 > a; Slice x $3 $8 $2 > b; Add a b > c; Mul c #0.5 > y"},
     {"LpPool x > y kernel_shape=2 dilations=3 p:1", "Abs x > p; Slice p $0 $5 $2 > a; Slice p $3 $8 $2 > b; Add a b > y"},
+    {"LRN x > y size:2 alpha~0.5 beta~0.5 bias~2",
+     "Mul x x > s; Pad s $0,0,0,0,1,0 > p; Slice p $1 $6 $1 > b; Add s b > c; Mul c #0.25 > m; Add m #2 > a; Sqrt a > r; Div x r > y"},
+    {"Unsqueeze x $0 > a; ms.FusedConv a %5x1x1x1 > b activation@Clip activation_params~~-0.25,0.5; Squeeze b $0 > y",
+     "Unsqueeze x $0 > a; Conv a %5x1x1x1 > b; Clip b #-0.25 #0.5 > c; Squeeze c $0 > y"},
+    /* a box, others, and what a reduction adds to */
+    {"Reshape $0,1,2,0,1,3 $2,3 > i; ScatterND x i %2 > y",
+     "Reshape x $40 > f; Slice f $0 $10 > a; Slice f $12 $40 > b; Concat a %2 b > c axis:0; Reshape c $1,5,8 > y"},
+    {"Reshape $1,2 $1,2,1 > i; Slice x $0 $2 $1 > s; Slice s $0 $1 $2 > u; ScatterElements x i u > y axis:1 reduction@add",
+     "Slice x $0 $2 $1 > s; Slice s $0 $1 $2 > u; Pad u $0,1,0,0,2,7 > p; Add x p > y"},
+    {"Reshape $4,-3 $1,2,1 > i; ScatterElements x i %1x2x1 > y axis:1",
+     "Reshape x $40 > f; Slice f $0 $16 > a; Slice f $17 $32 > b; Slice f $33 $40 > c; Slice %2 $0 $1 > u; Slice %2 $1 $2 > v; "
+     "Concat a v b u c > d axis:0; Reshape d $1,5,8 > y"},
     {"SwiGLU x %1x5x8 > y alpha~0.5", "Mul x #0.5 > a; Sigmoid a > s; Mul x s > m; Mul m %1x5x8 > y"},
     {"GlobalLpPool x > y p:1", "Abs x > a; ReduceSum a $2 > y"},
     {"LpPool x > y kernel_shape=2 pads=1,0",
@@ -154,6 +166,9 @@ static void other_forms_stay(void **state) {
         {17, "1,5,8", "ms.Attention x %8x24 %24 > y num_heads:2 do_rotary:1", "ms.Attention"},
         {17, "1,5,8", "ms.Attention x %8x24 %24 - %2x1x2x3x4 > y num_heads:2", "ms.Attention"},
         {17, "1,5,8", "ms.SkipLayerNormalization x x %8 > n m; Add n m > y", "ms.SkipLayerNormalization Add"},
+        /* what is added to places of no box, and places that are not known */
+        {17, "1,5,8", "Reshape $4,2 $1,2,1 > i; ScatterElements x i %1x2x1 > y axis:1 reduction@add", "ScatterElements"},
+        {17, "1,5,8", "Cast x > i to:7; ScatterElements x i x > y axis:1", "Cast ScatterElements"},
         /* how many tokens there are, read by another than Attention */
         {17, "2,3", "Cast x > i to:6; ms.EmbedLayerNormalization i - %9x4 %3x4 - %4 %4 i > e n; Cast n > y to:1",
          "Cast ms.EmbedLayerNormalization Cast"},

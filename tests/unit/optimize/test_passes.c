@@ -96,10 +96,10 @@ static void bounds_become_functions(void **state) {
         {13, PICTURE, "Mul x #0.2 > a; Add a #0.5 > b; Clip b #1e-7 #1 > y", "Mul Add Clip"}, /* never 0 */
         {14, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSwish"},
         {13, PICTURE, "Add x #3 > a; Clip a #0 #6 > b; Mul x b > c; Div c #6 > y", "HardSwish"}, /* in opset 14 */
-        {13, PICTURE, "LRN x > h size:3; Add h #3 > a; Clip a #0 #6 > b; Mul h b > c; Div c #6 > y", "LRN HardSigmoid Mul"}, /* in 13 */
+        {13, PICTURE, "LRN x > h size:65; Add h #3 > a; Clip a #0 #6 > b; Mul h b > c; Div c #6 > y", "LRN HardSigmoid Mul"}, /* in 13 */
         {15, PICTURE, "Add x #3 > a; Relu a > b; Min b #6 > c; Mul c #0.16666667 > d; Mul d x > y", "HardSwish"},
         {14, PICTURE, "HardSigmoid x > a alpha~0.16666667; Mul a x > y", "HardSwish"},
-        {13, PICTURE, "LRN x > h size:3; HardSigmoid h > a alpha~0.16666667; Mul a h > y", "LRN HardSigmoid Mul"},
+        {13, PICTURE, "LRN x > h size:65; HardSigmoid h > a alpha~0.16666667; Mul a h > y", "LRN HardSigmoid Mul"},
         {14, PICTURE, "HardSigmoid x > a; Mul a x > y", "HardSigmoid Mul"}, /* of another slope */
         {13, PICTURE, "Div x #1.41421356 > a; Erf a > b; Add b #1 > c; Mul x c > d; Mul d #0.5 > y", "ms.Gelu"},
         {20, PICTURE, "Mul x #0.5 > a; Mul x #0.70710678 > b; Erf b > c; Add #1 c > d; Mul a d > y", "Gelu"},
@@ -208,7 +208,7 @@ static void bounds_of_clips_meet(void **state) {
     graph_optimize(g, NULL);
     assert_true(number_at(g->nodes[0], 1, 0) == 0.5 && number_at(g->nodes[0], 2, 0) == 5);
     onnx_free(g);
-    g = network(10, PICTURE, "LRN x > h size:3; Min h #6 > y"); /* stays in opset 10 */
+    g = network(10, PICTURE, "LRN x > h size:65; Min h #6 > y"); /* stays in opset 10 */
     graph_optimize(g, NULL);
     assert_string_equal(g->nodes[1]->op, "Clip");
     assert_null(onnx_attribute(g->nodes[1], "min"));
@@ -229,7 +229,7 @@ static void older_opsets_are_raised(void **state) {
         {10, "4,4,8,8", "Resize x ~4 > y", "Resize"}, /* to a quarter */
         {7, "1,4,8,8", "Upsample x > u scales~~1,1,2,2; Slice u > y starts=1,2 ends=9,6 axes=1,3", "Resize Slice"},
         {9, "4,4,8,8", "Upsample x ~4 > y", "Resize"},
-        {13, PICTURE, "LRN x > y size:3", "LRN"},
+        {13, PICTURE, "LRN x > y size:65", "LRN"},
     };
     CHECK(rows);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

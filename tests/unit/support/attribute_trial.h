@@ -65,6 +65,8 @@ static const struct row rows[] = {
     {"LpPool", 22, "f:1,2,6,6", "kernel_shape=2,2 strides=2,2 pads=0,0,1,1 p:1", "auto_pad@ ceil_mode: dilations="},
     {"GlobalLpPool", 13, "f:1,2,3,3", "p:2", ""},
     {"SwiGLU", 28, "f:2,3 f:2,3", "alpha~0.5", ""},
+    {"ScatterElements", 18, "f:1,4,2 l%1,2,2 f:1,2,2", "axis:1 reduction@none", ""},
+    {"ScatterND", 18, "f:4,2 l%2,1 f:2,2", "reduction@mul", ""},
     {"Compress", 11, "f:4,3 o=1,0,1", "axis:0", ""},
     {"RotaryEmbedding", 23, "f:2,5,12 f:2,5,2 f:2,5,2", "num_heads:2 interleaved:1 rotary_embedding_dim:4", ""},
     {"ms.RotaryEmbedding", 13, "f:2,5,8 l#1 f%9,2 f%9,2", "num_heads:2 interleaved:0", "is_packed_batching: scale~ rotary_embedding_dim:"},
