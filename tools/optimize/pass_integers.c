@@ -14,9 +14,10 @@ static bool is_integer(const struct onnx_value *x) {
 
 /* How many inputs of the node are numbers, the rest being shapes and indices; 0: it is none of those that a Cast may pass. */
 static int numbers_of(const struct onnx_node *node) {
-    static const char *const sums[] = {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Neg", "Abs"}, *const reduces[] = {"ReduceSum",
-                                                                                                                    "ReduceMax",
-                                                                                                                    "ReduceMin", "CumSum"};
+    static const char *const sums[] = {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Neg", "Abs", "Clip"}, *const reduces[] = {"ReduceSum",
+                                                                                                                            "ReduceMax",
+                                                                                                                            "ReduceMin",
+                                                                                                                            "CumSum"};
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         if (graph_is(node, sums[i])) return node->input_count;
     for (size_t i = 0; i < sizeof reduces / sizeof *reduces; i++)
@@ -85,7 +86,7 @@ static bool change_cast(struct onnx_graph *g, struct onnx_node *cast) {
     }
     const int numbers = numbers_of(node);
     for (int i = 0; i < numbers; i++)
-        if (!is_integer(node->inputs[i]) || node->inputs[i]->shape.rank < 0) return false;
+        if (node->inputs[i] ? !is_integer(node->inputs[i]) || node->inputs[i]->shape.rank < 0 : !i) return false;
     if (numbers) pass_on(g, cast, node, numbers);
     return numbers != 0;
 }

@@ -19,6 +19,8 @@ static void floats_of_integers_are_computed_in_floats(void **state) {
         {17, "4,6", INTEGERS "Sub $1 i > j; Cast j > y to:1", CUT " Sub"},
         {17, "4,6", INTEGERS "Mul i i > j; Cast j > y to:1", CUT " Mul"},
         {17, "4,6", INTEGERS "Max i $0 > j; Min j $3 > k; Cast k > y to:1", CUT " Clip"},
+        {17, "4,6", INTEGERS "Clip i $0 $3 > j; Cast j > y to:1", CUT " Clip"},
+        {17, "4,6", INTEGERS "Clip i - $3 > j; Cast j > y to:1", CUT " Clip"},
         {17, "4,6", INTEGERS "Unsqueeze i $1 > j; Neg j > k; Cast k > y to:1", CUT " Unsqueeze Neg"},
         {17, "4,6", INTEGERS "Concat i i > j axis:0; Neg j > k; Cast k > y to:1", CUT " Concat Neg"},
         {17, "4,6", INTEGERS "Cast i > j to:6; Cast j > y to:1", CUT},
@@ -72,6 +74,7 @@ static void numbers_stay_what_they_are(void **state) {
     (void)state;
     static const char *const texts[] = {
         INTEGERS "Max i $1,-2,0,2,1,3 > j; Cast j > y to:1",
+        INTEGERS "Clip i $-1 $2 > j; Cast j > y to:1",
         INTEGERS "Unsqueeze i $1 > j; Cast j > y to:1",
         INTEGERS "Slice i $1 $3 $0 > j; Concat j i > k axis:0; Cast k > y to:1",
         INTEGERS "Equal i $1,-1,0,2,1,3 > b; Unsqueeze b $1 > u; Where u #2 #5 > w; Add w x > y",
