@@ -484,8 +484,10 @@ def quantization():
 
 
 def cases():
-    import float_places  # which reads this module
+    import float_places  # which read this module
+    import float_volumes
     for family in (convolutions, transposed, products, einsums, pools, float_places.choices, float_places.scatters, reductions,
-                   normalizations, arithmetic, functions, spectra, moves, borders, resizes, grids, suppressions, quantization):
+                   normalizations, arithmetic, functions, spectra, moves, borders, resizes, grids, suppressions, quantization,
+                   float_volumes.volumes):
         for case in family():
             yield family.__name__, case

@@ -27,6 +27,8 @@ void graph_scale_products(struct onnx_graph *g);
 
 /* Only what stands for several operators of ONNX, as an Attention, for runs in float. */
 void graph_unfuse(struct onnx_graph *g);
+/* Whether a pass says a window over three dimensions in windows over two. */
+bool graph_is_volume(const struct onnx_node *node);
 
 /* Only what blobs have no form for, of a quantized graph: float16, normalizations, reductions. */
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report);

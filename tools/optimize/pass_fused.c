@@ -3,7 +3,7 @@
  * What ONNX Runtime's optimizers make of several nodes, com.microsoft's FusedMatMul, FusedGemm, FusedConv, BiasGelu, FastGelu,
  * SkipLayerNormalization, EmbedLayerNormalization, QEmbedLayerNormalization, and attention, said in ai.onnx's operators again. attention.c
  * has the last, recurrent.c layers with a state, spectrum.c those of sound, grid.c AffineGrid, rotary.c RotaryEmbedding,
- * scatter.c ScatterND and ScatterElements, rare.c what is rare.
+ * scatter.c ScatterND and ScatterElements, volumes.c windows over three dimensions, rare.c what is rare.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
@@ -210,7 +210,7 @@ static bool change(struct onnx_graph *g, struct onnx_node *node) {
     if (change_recurrent(g, node)) return true;
     if (!node->outputs[0]) return false;
     if (change_spectrum(g, node) || change_affine_grid(g, node) || change_rotary(g, node) || change_scatter(g, node) ||
-        change_rare(g, node))
+        change_rare(g, node) || change_volume(g, node))
         return true;
     if (!own) return false;
     return change_matmul(g, node) || change_gelu(g, node) || change_skip_norm(g, node) || change_simplified_norm(g, node) ||

@@ -51,6 +51,9 @@ bool change_rare(struct onnx_graph *g, struct onnx_node *node);
 /* ScatterND, ScatterElements and Scatter by constants. False: it is none, or in a form that nobody knows. */
 bool change_scatter(struct onnx_graph *g, struct onnx_node *node);
 
+/* Conv and pools over three dimensions. False: it is none, or has computed weights. */
+bool change_volume(struct onnx_graph *g, struct onnx_node *node);
+
 /* RotaryEmbedding. False: it is none, or in a form that nobody knows. */
 bool change_rotary(struct onnx_graph *g, struct onnx_node *node);
 

@@ -86,6 +86,13 @@ static const struct {
     {"Reshape $4,-3 $1,2,1 > i; ScatterElements x i %1x2x1 > y axis:1",
      "Reshape x $40 > f; Slice f $0 $16 > a; Slice f $17 $32 > b; Slice f $33 $40 > c; Slice %2 $0 $1 > u; Slice %2 $1 $2 > v; "
      "Concat a v b u c > d axis:0; Reshape d $1,5,8 > y"},
+    /* x as a picture of 2 planes of 5 x 4, whose windows overlap; as 5 planes of 2 x 4 */
+    {"Reshape x $1,1,2,5,4 > v; Conv v %3x1x2x3x1 %3 > c pads=1,0,0,1,0,0; Reshape c $1,3,3,12 > y",
+     "Reshape x $1,2,5,4 > v; Pad v $0,1,0,0,0,1,0,0 > p; Slice p $0 $2 $1 > a; Slice p $1 $3 $1 > b; Slice p $2 $4 $1 > c; "
+     "Concat a b c > d axis:0; Reshape %3x1x2x3x1 $3,2,3,1 > w; Conv d w %3 > e; Transpose e > f perm=1,0,2,3; Reshape f $1,3,3,12 > y"},
+    {"Reshape x $1,1,5,2,4 > v; MaxPool v > p kernel_shape=2,2,2 strides=3,1,2; Reshape p $1,2,2 > y",
+     "Reshape x $1,5,2,4 > v; MaxPool v > p kernel_shape=2,2 strides=1,2; Slice p $0 $2 $1 > a; "
+     "Slice p $3 $5 $1 > b; ReduceMax a $1 > m keepdims:0; ReduceMax b $1 > n keepdims:0; Concat m n > c axis:0; Reshape c $1,2,2 > y"},
     {"SwiGLU x %1x5x8 > y alpha~0.5", "Mul x #0.5 > a; Sigmoid a > s; Mul x s > m; Mul m %1x5x8 > y"},
     {"GlobalLpPool x > y p:1", "Abs x > a; ReduceSum a $2 > y"},
     {"LpPool x > y kernel_shape=2 pads=1,0",

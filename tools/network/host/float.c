@@ -115,6 +115,7 @@ static bool infer(struct network *network, const struct npy *arrays, struct fail
 /* Whether it has no float form, but a pass says it in others that have. */
 static bool is_made_of_others(const struct onnx_node *node) {
     const struct onnx_operator *op = onnx_operator_of(node);
+    if (graph_is_volume(node)) return true;
     if (!op || float_operator_of(node) || onnx_has(node, ONNX_QUANTIZED) || onnx_has(node, ONNX_DYNAMIC)) return false;
     return op->taken || *op->domain;
 }
