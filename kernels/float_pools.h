@@ -20,9 +20,9 @@ static void eight_find_columns(struct eight_cells *cells, const struct morsel_wi
     for (cells->columns = 0; n && ix < w->in_w; n--, ix += w->dilation_w) cells->columns++;
 }
 
-/* The sums of channels c .. c + 8 and of the eight behind them: row by row, each addition rounded. */
+/* The sums of channels c .. c + 8 and of the eight from c + second on: row by row, each addition rounded. */
 static void eight_pool_sums(const struct morsel_pool_args *a, const struct eight_reader *r, const struct eight_cells *cells, uint32_t c,
-                            eight *low, eight *high) {
+                            uint32_t second, eight *low, eight *high) {
     const size_t step = (size_t)a->window.dilation_w * a->window.in_c, first = (size_t)cells->first * a->window.in_c + c;
     const struct eight_reader reader = *r;
     eight sum = eight_all(0), next = sum;
@@ -31,20 +31,21 @@ static void eight_pool_sums(const struct morsel_pool_args *a, const struct eight
         const float *floats = (const float *)(const void *)cells->row[k] + first;
         for (uint32_t i = 0; a->x.qparams.is_float && i < cells->columns; i++, floats += step) {
             sum = eight_add(sum, eight_load(floats));
-            next = eight_add(next, eight_load(floats + 8));
+            next = eight_add(next, eight_load(floats + second));
         }
         for (uint32_t i = 0; !a->x.qparams.is_float && i < cells->columns; i++, bytes += step) {
             sum = eight_add(sum, eight_load_bytes(&reader, bytes));
-            next = eight_add(next, eight_load_bytes(&reader, bytes + 8));
+            next = eight_add(next, eight_load_bytes(&reader, bytes + second));
         }
     }
     *low = sum, *high = next;
 }
 
-/* The same of n channels, at most eight. */
-static eight eight_pool_some(const struct morsel_pool_args *a, const struct eight_cells *cells, uint32_t c, uint32_t n) {
+/* The same of all channels, fewer than eight. */
+static eight eight_pool_some(const struct morsel_pool_args *a, const struct eight_cells *cells) {
     struct morsel_input x = a->x;
-    size_t step = (size_t)a->window.dilation_w * a->window.in_c, first = (size_t)cells->first * a->window.in_c + c;
+    const uint32_t n = a->window.out_c;
+    size_t step = (size_t)a->window.dilation_w * a->window.in_c, first = (size_t)cells->first * a->window.in_c;
     eight sum = eight_all(0);
     for (uint32_t k = 0; k < cells->rows; k++) {
         x.data = cells->row[k];
@@ -66,15 +67,17 @@ static void eight_pool_pixel(const struct morsel_pool_args *a, const struct eigh
                              const struct eight_cells *cells, uint32_t count, size_t pixel) {
     const struct morsel_qparams *q = &a->y.qparams;
     const size_t at = pixel * a->window.out_c;
-    uint32_t c = 0, channels = a->window.out_c;
-    for (eight low, high; channels - c >= 16; c += 16) {
-        eight_pool_sums(a, r, cells, c, &low, &high);
-        eight_put(w, a->y.data, at + c, 8, eight_pool_mean(q, low, count));
-        eight_put(w, a->y.data, at + c + 8, 8, eight_pool_mean(q, high, count));
+    const uint32_t channels = a->window.out_c, second = channels < 16 ? channels - 8 : 8, both = second + 8;
+    eight low, high;
+    if (channels < 8) {
+        eight_put(w, a->y.data, at, channels, eight_pool_mean(q, eight_pool_some(a, cells), count));
+        return;
     }
-    for (uint32_t n; c < channels; c += n) {
-        n = channels - c < 8 ? channels - c : 8;
-        eight_put(w, a->y.data, at + c, n, eight_pool_mean(q, eight_pool_some(a, cells, c, n), count));
+    for (uint32_t c = 0; c < channels; c += both) {
+        if (channels - c < both) c = channels - both; /* some are done twice */
+        eight_pool_sums(a, r, cells, c, second, &low, &high);
+        eight_put(w, a->y.data, at + c, 8, eight_pool_mean(q, low, count));
+        eight_put(w, a->y.data, at + c + second, 8, eight_pool_mean(q, high, count));
     }
 }
 
