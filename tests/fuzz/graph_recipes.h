@@ -182,6 +182,7 @@ static const char *const graph_recipes[] = {
     "LpPool x kernel_shape=2,2 pads=1,0,0,1",
     "LpPool x kernel_shape=2,2 strides=2,2 p:1",
     "GlobalLpPool x",
+    "Reshape x $1,C,P;Col2Im x $1,P $1,1",
     "MeanVarianceNormalization x axes=2,3",
     "Swish x alpha~0.5",
     "SwiGLU x u alpha~0.5",

@@ -486,7 +486,8 @@ def quantization():
 def cases():
     import float_places  # which read this module
     import float_volumes
-    for family in (convolutions, transposed, products, einsums, pools, float_places.choices, float_places.scatters, reductions,
+    for family in (convolutions, transposed, products, einsums, pools, float_places.choices, float_places.scatters, float_places.columns,
+                   reductions,
                    normalizations, arithmetic, functions, spectra, moves, borders, resizes, grids, suppressions, quantization,
                    float_volumes.volumes):
         for case in family():

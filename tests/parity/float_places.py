@@ -35,3 +35,12 @@ def scatters():
         few = np.take(order, range(size - 2), axis)[:2, :3, :3]
         yield Case(f"{axis} few", "ScatterElements", x, Constant(few), uniform("u", *few.shape), axis=axis)
     yield Case("old", "Scatter", x, Constant(few), uniform("u", *few.shape), axis=-1, opset=10)
+
+
+def columns():
+    for name, size, block, more in (("plain", (6, 8), (2, 4), {"strides": [2, 4]}), ("overlap", (6, 7), (3, 3), {"pads": [1, 1, 1, 1]}),
+                                    ("steps", (8, 9), (3, 2), {"strides": [2, 3], "pads": [1, 0, 0, 1]}), ("dilated", (7, 8), (2, 3), {"dilations": [2, 1]})):
+        pads, steps, spread = more.get("pads", [0] * 4), more.get("strides", [1, 1]), more.get("dilations", [1, 1])
+        places = [(size[i] + pads[i] + pads[2 + i] - spread[i] * (block[i] - 1) - 1) // steps[i] + 1 for i in range(2)]
+        yield Case(name, "Col2Im", uniform(name, 2, 3 * block[0] * block[1], places[0] * places[1]), Constant(np.array(size)),
+                   Constant(np.array(block)), opset=18, **more)

@@ -72,3 +72,41 @@ bool onnx_infer_conv_transpose(struct onnx_context *c) {
     }
     return onnx_out(c, 0, &y);
 }
+
+/* Columns [N, C * block, positions] added up to a picture of that size, where each block goes over it. */
+bool onnx_infer_columns(struct onnx_context *c) {
+    const struct onnx_shape *x = onnx_in(c, 0);
+    struct onnx_columns f;
+    if (!onnx_input_constant(c->node, 1) || !onnx_input_constant(c->node, 2)) return true;
+    if (x->rank != 3) return onnx_bad(c, "its input must have 3 dimensions");
+    if (!onnx_columns(c->node, &f)) return onnx_bad(c, "its size, block and attributes do not fit a picture of 2 dimensions");
+    if (x->dims[1] % (f.block[0] * f.block[1]) || x->dims[2] != f.positions[0] * f.positions[1])
+        return onnx_bad(c, "its columns do not fit its size and block");
+    const struct onnx_shape y = {4, {x->dims[0], x->dims[1] / (f.block[0] * f.block[1]), f.size[0], f.size[1]}};
+    return onnx_out(c, 0, &y);
+}
+
+bool onnx_columns(const struct onnx_node *node, struct onnx_columns *f) {
+    const struct onnx_tensor *size = onnx_input_constant(node, 1), *block = onnx_input_constant(node, 2);
+    const int64_t most = 1 << 20;
+    int64_t pads[4] = {0};
+    *f = (struct onnx_columns){.stride = {1, 1}, .dilation = {1, 1}};
+    if (!size || !block || size->count != 2 || block->count != 2) return false;
+    if (!onnx_is_integer(size->type) || !onnx_is_integer(block->type)) return false;
+    const int strides = onnx_attribute_ints(node, "strides", f->stride, 2),
+              dilations = onnx_attribute_ints(node, "dilations", f->dilation, 2);
+    const int padded = onnx_attribute_ints(node, "pads", pads, 4);
+    if ((strides != -1 && strides != 2) || (dilations != -1 && dilations != 2) || (padded != -1 && padded != 4)) return false;
+    for (int i = 0; i < 2; i++) {
+        f->size[i] = onnx_integer(size, (size_t)i), f->block[i] = onnx_integer(block, (size_t)i);
+        f->pad_begin[i] = pads[i], f->pad_end[i] = pads[2 + i];
+        const int64_t numbers[] = {f->size[i], f->block[i], f->stride[i], f->dilation[i]};
+        for (size_t k = 0; k < 4; k++)
+            if (numbers[k] < 1 || numbers[k] > most) return false;
+        if (pads[i] < 0 || pads[i] > most || pads[2 + i] < 0 || pads[2 + i] > most) return false;
+        const int64_t room = f->size[i] + pads[i] + pads[2 + i] - f->dilation[i] * (f->block[i] - 1) - 1;
+        if (room < 0) return false;
+        f->positions[i] = room / f->stride[i] + 1, f->rest[i] = room % f->stride[i];
+    }
+    return true;
+}

@@ -171,6 +171,12 @@ bool onnx_recurrent_bytes(const struct onnx_node *node); /* DynamicQuantizeLSTM:
 onnx_infer_fn onnx_infer_attention, onnx_infer_qattention, onnx_infer_multi_head_attention, onnx_infer_standard_attention;
 onnx_infer_fn onnx_infer_rotary, onnx_infer_gated, onnx_infer_compress, onnx_infer_eye, onnx_infer_non_zero;
 onnx_fold_fn onnx_fold_eye, onnx_fold_non_zero;
+/* How blocks of a Col2Im go over a picture, by its two dimensions; `rest`: what no block reaches at the end. False: impossible. */
+struct onnx_columns {
+    int64_t size[2], block[2], stride[2], dilation[2], pad_begin[2], pad_end[2], positions[2], rest[2];
+};
+bool onnx_columns(const struct onnx_node *node, struct onnx_columns *columns);
+onnx_infer_fn onnx_infer_columns;
 /* How many elements a ScatterND or ScatterElements puts into its data; -1: their places are no constants, or none. */
 int64_t onnx_scatter_count(struct onnx_context *c);
 /* Of so many, the places: those of elements of the data, counted in their order. */

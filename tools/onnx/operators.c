@@ -44,6 +44,7 @@ static const struct onnx_operator operators[] = {
     {"", "QLinearConv", 10, ANY, 8, 9, 1, 7, .infer = onnx_infer_qlinear_conv, .traits = ONNX_QUANTIZED},
     {"", "ConvTranspose", 1, ANY, 2, 3, 1, 0, .infer = onnx_infer_conv_transpose, .class = ONNX_LAYER,
      .traits = ONNX_CHANNELS_FIRST | ONNX_UNCHANGED},
+    {"", "Col2Im", 18, ANY, 3, 3, 1, 0, .infer = onnx_infer_columns, .taken = TAKES "floats, a constant size and block of 2 dimensions"},
     {MICROSOFT, "FusedConv", 1, ANY, 2, 4, 1, 0, .infer = onnx_infer_fused_conv, .taken = ends},
     {"", "MaxPool", 1, ANY, 1, 1, 2, 0, .infer = onnx_infer_pool, .class = ONNX_MOVE,
      .traits = ONNX_SCALES | ONNX_SHIFTS | ONNX_CHANNELS_FIRST | ONNX_UNCHANGED},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Operators that few exporters write, said in those that all have: LpPool, GlobalLpPool, MeanVarianceNormalization, SwiGLU, Compress,
- * LRN, averages with dilations, and Sum, Mean, Max and Min of other than two operands. */
+ * Col2Im, LRN, averages with dilations, and Sum, Mean, Max and Min of other than two operands. */
 #include "tools/onnx/operator.h"
 #include "tools/optimize/pass.h"
 #include "tools/optimize/say.h"
@@ -155,6 +155,31 @@ static bool change_compress(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
+/* ---- Col2Im: a transposed convolution that puts each channel of a block in its place ---- */
+
+static bool change_columns(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = node->inputs[0];
+    struct onnx_columns f;
+    float *numbers;
+    if (!graph_is(node, "Col2Im") || x->type != ONNX_FLOAT || node->outputs[0]->shape.rank != 4 || !onnx_columns(node, &f)) return false;
+    const int64_t *d = x->shape.dims, block = f.block[0] * f.block[1];
+    const struct onnx_shape pictures = {4, {d[0], d[1], f.positions[0], f.positions[1]}}, kernel = {4, {d[1], 1, f.block[0], f.block[1]}};
+    const int64_t pads[4] = {f.pad_begin[0], f.pad_begin[1], f.pad_end[0], f.pad_end[1]};
+    struct onnx_value *weights = graph_matrix(g, node, d[1], block, &numbers);
+    if (!weights) return false;
+    for (int64_t i = 0; i < d[1]; i++) numbers[i * block + i % block] = 1;
+    struct onnx_value *y =
+        say(g, node, "ConvTranspose", say_reshape(g, node, x, &pictures), say_reshape(g, node, weights, &kernel), &node->outputs[0]->shape);
+    edit_attribute_int(g, y->producer, "group", d[1] / block);
+    edit_attribute_ints(g, y->producer, "kernel_shape", f.block, 2);
+    edit_attribute_ints(g, y->producer, "strides", f.stride, 2);
+    edit_attribute_ints(g, y->producer, "dilations", f.dilation, 2);
+    edit_attribute_ints(g, y->producer, "pads", pads, 4);
+    edit_attribute_ints(g, y->producer, "output_padding", f.rest, 2);
+    say_as(g, node, y);
+    return true;
+}
+
 /* ---- LRN: x / (bias + alpha * the mean of squares in a window of channels) ^ beta ---- */
 
 /* The mean of a window of channels, what lies beside them being 0. Pixels are the channels of that pool, which it goes along. */
@@ -221,6 +246,6 @@ static bool change_many(struct onnx_graph *g, struct onnx_node *node) {
 }
 
 bool change_rare(struct onnx_graph *g, struct onnx_node *node) {
-    return change_many(g, node) || change_spread_average(g, node) || change_lrn(g, node) || change_lp_pool(g, node) ||
-           change_mean_variance(g, node) || change_gated(g, node) || change_compress(g, node);
+    return change_many(g, node) || change_spread_average(g, node) || change_lrn(g, node) || change_columns(g, node) ||
+           change_lp_pool(g, node) || change_mean_variance(g, node) || change_gated(g, node) || change_compress(g, node);
 }

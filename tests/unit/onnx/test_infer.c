@@ -26,6 +26,8 @@ static const struct row rows[] = {
     {"ms.QLinearAveragePool", 11, "u:1,8,8,3 f#0.1 u#0 f#0.1 u#0", "kernel_shape=2,4 strides=2,4 channels_last:1", "u1,4,2,3"},
     {"GlobalAveragePool", 11, "f:2,3,8,7", "", "f2,3,1,1"},
     {"GlobalLpPool", 11, "f:2,3,8,7", "p:1", "f2,3,1,1"},
+    {"Col2Im", 18, "f:1,12,5 l=1,6 l=1,2", "", "f1,6,1,6"},
+    {"Col2Im", 18, "f:1,12,5 l:2 l=1,2", "", "f?"},
     {"LpPool", 18, "f:1,3,8,8", "kernel_shape=2,2 strides=2,2", "f1,3,4,4"},
     {"ms.QLinearGlobalAveragePool", 11, "u:2,3,8,7 f#0.1 u#0 f#0.1 u#0", "", "u2,3,1,1"},
     {"ms.QLinearGlobalAveragePool", 11, "u:2,8,7,3 f#0.1 u#0 f#0.1 u#0", "channels_last:1", "u2,1,1,3"},

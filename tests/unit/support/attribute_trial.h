@@ -67,6 +67,7 @@ static const struct row rows[] = {
     {"SwiGLU", 28, "f:2,3 f:2,3", "alpha~0.5", ""},
     {"ScatterElements", 18, "f:1,4,2 l%1,2,2 f:1,2,2", "axis:1 reduction@none", ""},
     {"ScatterND", 18, "f:4,2 l%2,1 f:2,2", "reduction@mul", ""},
+    {"Col2Im", 18, "f:1,8,6 l=3,4 l=2,2", "strides=1,1 dilations=1,1 pads=0,0,0,0", ""},
     {"Compress", 11, "f:4,3 o=1,0,1", "axis:0", ""},
     {"RotaryEmbedding", 23, "f:2,5,12 f:2,5,2 f:2,5,2", "num_heads:2 interleaved:1 rotary_embedding_dim:4", ""},
     {"ms.RotaryEmbedding", 13, "f:2,5,8 l#1 f%9,2 f%9,2", "num_heads:2 interleaved:0", "is_packed_batching: scale~ rotary_embedding_dim:"},
