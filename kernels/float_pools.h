@@ -3,7 +3,7 @@
 #ifndef MORSEL_FLOAT_POOLS_H
 #define MORSEL_FLOAT_POOLS_H
 
-#include "float_elements.h"
+#include "float_few.h"
 #include "pool.h"
 
 /* The cells of a window inside the picture. */
@@ -42,14 +42,14 @@ static void eight_pool_sums(const struct morsel_pool_args *a, const struct eight
 }
 
 /* The same of all channels, fewer than eight. */
-static eight eight_pool_some(const struct morsel_pool_args *a, const struct eight_cells *cells) {
+static eight eight_pool_some(const struct morsel_pool_args *a, const struct eight_reader *r, const struct eight_cells *cells) {
     struct morsel_input x = a->x;
     const uint32_t n = a->window.out_c;
     size_t step = (size_t)a->window.dilation_w * a->window.in_c, first = (size_t)cells->first * a->window.in_c;
     eight sum = eight_all(0);
     for (uint32_t k = 0; k < cells->rows; k++) {
         x.data = cells->row[k];
-        for (uint32_t i = 0; i < cells->columns; i++) sum = eight_add(sum, eight_read_some(&x, first + i * step, 1, n));
+        for (uint32_t i = 0; i < cells->columns; i++) sum = eight_add(sum, eight_read_few(r, &x, first + i * step, n));
     }
     return sum;
 }
@@ -70,7 +70,7 @@ static void eight_pool_pixel(const struct morsel_pool_args *a, const struct eigh
     const uint32_t channels = a->window.out_c, second = channels < 16 ? channels - 8 : 8, both = second + 8;
     eight low, high;
     if (channels < 8) {
-        eight_put(w, a->y.data, at, channels, eight_pool_mean(q, eight_pool_some(a, cells), count));
+        eight_put(w, a->y.data, at, channels, eight_pool_mean(q, eight_pool_some(a, r, cells), count));
         return;
     }
     for (uint32_t c = 0; c < channels; c += both) {

@@ -3,7 +3,7 @@
 #ifndef MORSEL_FLOAT_RESIZE_H
 #define MORSEL_FLOAT_RESIZE_H
 
-#include "float_elements.h"
+#include "float_few.h"
 
 #include "float_activations.h"
 
@@ -25,7 +25,7 @@ static __attribute__((noinline)) eight eight_column(const struct eight_strip *s,
     const struct morsel_input *x = &s->args->x;
     const size_t above = s->above + (size_t)column * s->args->channels, below = s->below + (size_t)column * s->args->channels;
     if (s->channels == 8) return eight_between(eight_read(&s->reader, x, above), eight_read(&s->reader, x, below), s->part);
-    return eight_between(eight_read_some(x, above, 1, s->channels), eight_read_some(x, below, 1, s->channels), s->part);
+    return eight_between(eight_read_few(&s->reader, x, above, s->channels), eight_read_few(&s->reader, x, below, s->channels), s->part);
 }
 
 /* The strip, from element `to` of y on. Columns of y that lie between the same two of x take them once. */
