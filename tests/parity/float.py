@@ -69,6 +69,8 @@ def difference(got, want, limit, share=0.0):
     want = np.asarray(want)
     if got.shape != want.shape:
         return f"shape {list(got.shape)} instead of {list(want.shape)}", np.inf
+    if want.dtype == np.float16:  # floats here, and a Cast would round
+        got = got.astype(np.float16)
     want, got = want.astype(np.float64), got.astype(np.float64)
     if not np.array_equal(np.isfinite(want), np.isfinite(got)):
         return "some values are finite in one and not in the other", np.inf

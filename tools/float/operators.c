@@ -96,6 +96,6 @@ const struct float_operator *float_operator_of(const struct onnx_node *node) {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (!strcmp(operators[i].name, node->op) && !strcmp(operators[i].domain, node->domain)) return &operators[i];
     bool whole = onnx_has(node, ONNX_WHOLE);
-    if (!op || op->traits & ONNX_QUANTIZED) return NULL;
+    if (!op || op->traits & ONNX_QUANTIZED || (op->function && onnx_adds(node))) return NULL;
     return op->function ? &of_one[whole] : op->of_two && op->of_two->line ? &of_two[whole] : NULL;
 }

@@ -103,6 +103,8 @@ const struct onnx_operator *onnx_operator_find(const char *domain, const char *n
 /* The rows one by one, for whoever must know them all; NULL behind the last. */
 const struct onnx_operator *onnx_operator_at(size_t index);
 const struct onnx_operator *onnx_operator_of(const struct onnx_node *node);
+/* A FastGelu to whose input a second one is added first. */
+bool onnx_adds(const struct onnx_node *node);
 /* The function of one number that the node is, and its parameters; NULL: it is none. */
 const struct onnx_function *onnx_function_of(const struct onnx_node *node, struct onnx_parameters *p);
 /* What morsel takes in the place of a node that nobody takes as it is, as the end of a sentence; "": nothing is known. */

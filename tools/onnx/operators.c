@@ -374,9 +374,14 @@ enum onnx_class onnx_class_of(const struct onnx_node *node) {
     return op && onnx_is_checked(node) ? op->class : ONNX_OTHER;
 }
 
+bool onnx_adds(const struct onnx_node *node) {
+    return !strcmp(node->domain, MICROSOFT) && !strcmp(node->op, "FastGelu") && onnx_input(node, 1);
+}
+
 const struct onnx_function *onnx_function_of(const struct onnx_node *node, struct onnx_parameters *p) {
     const struct onnx_operator *op = onnx_operator_of(node);
     const struct onnx_function *f = op && onnx_is_checked(node) ? op->function : NULL;
+    if (f && onnx_adds(node)) return NULL;
     float *const numbers[2] = {&p->alpha, &p->beta};
     if (f && f->tanh_form && !strcmp(onnx_attribute_string(node, "approximate", "none"), "tanh")) f = f->tanh_form;
     for (int i = 0; f && i < 2; i++) {

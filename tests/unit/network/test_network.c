@@ -226,24 +226,39 @@ static void a_network_of_bytes_is_run_as_a_blob(void **unused) {
                 "onnx: the network is quantized, dynamically: run the blob that morsel convert makes of it: ");
 }
 
-/* Of one key the answer is its value. */
-static void attention_in_one_node_runs_in_float(void **unused) {
-    (void)unused;
+/* A node of inputs of two numbers each, the same in all but the last, which has others. */
+static void run_node(const char *op, int opset, const char *inputs, uint32_t count, const float *numbers, const float *last, float *got) {
     char path[] = "/tmp/morsel-test-XXXXXX.onnx";
-    const float numbers[2] = {0.5F, -3};
-    float got[2] = {0};
     struct network network;
     struct failure failure;
-    write_node(path, "Attention", 23, "f:1,1,1,2 f:1,1,1,2 f:1,1,1,2", "");
+    write_node(path, op, opset, inputs, "");
     assert_true(network_open(&network, &(struct network_call){.path = path}, &failure));
     struct network_run *run = network_run_open(&network, &failure);
-    for (uint32_t i = 0; i < 3; i++) assert_true(network_put(run, i, numbers, &failure));
+    for (uint32_t i = 0; i < count; i++) assert_true(network_put(run, i, i + 1 < count ? numbers : last, &failure));
     assert_true(network_compute(run, NULL, NULL, &failure) && network_get(run, 0, got, &failure));
-    assert_memory_equal(got, numbers, sizeof got);
     network_run_close(run);
     network_close(&network);
     assert_int_equal(remove(path), 0);
+}
+
+/* Of one key the answer is its value. */
+static void attention_in_one_node_runs_in_float(void **unused) {
+    (void)unused;
+    const float numbers[2] = {0.5F, -3};
+    float got[2] = {0};
+    run_node("Attention", 23, "f:1,1,1,2 f:1,1,1,2 f:1,1,1,2", 3, numbers, numbers, got);
+    assert_memory_equal(got, numbers, sizeof got);
     refuse_node("Attention", 23, "f:1,2,3,4 f:1,2,3,4 f:1,2,3,4", "softcap~2", "in this form; morsel takes floats, ");
+}
+
+/* A function of one number, unless something is added to that. */
+static void a_bias_is_added_before_a_function(void **unused) {
+    (void)unused;
+    const float numbers[2] = {0.5F, -3}, bias[2] = {0.25F, 2}, sums[2] = {0.75F, -1};
+    float got[2] = {0}, wanted[2] = {0};
+    run_node("ms.FastGelu", 17, "f:1,2 f:2", 2, numbers, bias, got);
+    run_node("ms.FastGelu", 17, "f:1,2", 1, NULL, sums, wanted);
+    assert_memory_equal(got, wanted, sizeof got);
 }
 
 /* Blobs that verbs make or open themselves, too. */
@@ -273,7 +288,7 @@ int main(void) {
         cmocka_unit_test(a_blob_and_its_onnx_file_answer_alike),  cmocka_unit_test(what_cannot_be_opened_is_refused),
         cmocka_unit_test(a_damaged_blob_is_refused_by_step),      cmocka_unit_test(what_would_be_told_at_length_is_refused),
         cmocka_unit_test(a_graph_has_as_many_inputs_as_it_likes), cmocka_unit_test(a_network_of_bytes_is_run_as_a_blob),
-        cmocka_unit_test(attention_in_one_node_runs_in_float),    cmocka_unit_test(the_environment_caps_kernels),
-        cmocka_unit_test(built_in_networks_open_by_name)};
+        cmocka_unit_test(attention_in_one_node_runs_in_float),    cmocka_unit_test(a_bias_is_added_before_a_function),
+        cmocka_unit_test(the_environment_caps_kernels),           cmocka_unit_test(built_in_networks_open_by_name)};
     return cmocka_run_group_tests(tests, take_onnx, NULL);
 }
