@@ -23,10 +23,10 @@ static struct onnx_value *one_number(struct onnx_graph *g, struct onnx_node *nod
 static int64_t window_numbers(const struct onnx_node *node) {
     struct onnx_window window;
     const char *why;
-    int64_t count = 1;
     if (!onnx_window(node, &node->inputs[0]->shape, NULL, &window, &why) || window.ceil_mode) return 0;
-    for (int i = 0; i < window.rank; i++) count *= window.kernel[i];
-    return count;
+    struct onnx_shape kernel = {.rank = window.rank};
+    memcpy(kernel.dims, window.kernel, sizeof window.kernel);
+    return onnx_elements(&kernel);
 }
 
 /* Of all numbers of windows with dilations, where padding counts or is none: a depthwise convolution. */
@@ -36,10 +36,10 @@ static struct onnx_value *spread_average(struct onnx_graph *g, struct onnx_node 
     if (!onnx_window(node, &x->shape, NULL, &window, &why) || window.ceil_mode) return NULL;
     struct onnx_shape weights = {2 + window.rank, {x->shape.dims[1], 1}};
     for (int i = 0; i < window.rank; i++) weights.dims[2 + i] = window.kernel[i];
-    const int64_t count = onnx_elements(&weights), each = count / x->shape.dims[1];
+    const int64_t count = onnx_elements(&weights);
     if (count < 1 || !graph_takes_room(g, (size_t)count)) return NULL;
     double *numbers = graph_doubles(g, count);
-    for (int64_t i = 0; i < count; i++) numbers[i] = 1 / (double)each;
+    for (int64_t i = 0; i < count; i++) numbers[i] = (double)x->shape.dims[1] / (double)count;
     struct onnx_value *y = say(g, node, "Conv", x, graph_floats(g, node, "mean", &weights, numbers), &node->outputs[0]->shape);
     say_attributes(g, y->producer, node);
     static const char *const own[] = {"p", "ceil_mode", "count_include_pad"};
@@ -93,7 +93,8 @@ static bool change_lp_pool(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_shape *y = &node->outputs[0]->shape;
     const int64_t p = onnx_attribute_int(node, "p", 2);
     if ((!global && !graph_is(node, "LpPool")) || x->type != ONNX_FLOAT || x->shape.rank < 3 || (p != 1 && p != 2)) return false;
-    const int64_t count = global ? onnx_elements(&x->shape) / (onnx_elements(y) ? onnx_elements(y) : 1) : window_numbers(node);
+    if (onnx_elements(&x->shape) < 1 || onnx_elements(y) < 1) return false;
+    const int64_t count = global ? onnx_elements(&x->shape) / onnx_elements(y) : window_numbers(node);
     if (count < 1) return false;
     x = p == 1 ? say(g, node, "Abs", x, NULL, &x->shape) : squares(g, node, x);
     x = global ? say(g, node, "GlobalAveragePool", x, NULL, y) : average(g, node, x);
