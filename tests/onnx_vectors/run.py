@@ -208,7 +208,7 @@ class Pairs:
 def wrong_as_it_is(vector, got):
     for name, want in vector.want.items():
         want = np.asarray(want)
-        if want.dtype == np.float16 and got[name].dtype == np.float32:  # which is float in the blob, and a Cast would round
+        if want.dtype == np.float16 and got[name].dtype == np.float32 and vector.row.startswith(("Cast", "(functions)")):  # which is float in the blob, and a Cast would round
             got[name] = got[name].astype(np.float16).astype(np.float32)
         if want.dtype in (np.float16, np.float64):
             want = want.astype(np.float32)

@@ -100,7 +100,7 @@ int64_t onnx_rotary_size(const struct onnx_node *node) {
     const struct onnx_shape *x = &node->inputs[0]->shape, *table = &node->inputs[1 + microsoft]->shape;
     const int64_t heads = onnx_attribute_int(node, "num_heads", 0);
     if (x->rank == 4) return x->dims[3];
-    return heads > 0 ? x->dims[2] / heads : microsoft ? 2 * table->dims[table->rank - 1] : 0;
+    return heads > 0 ? x->dims[2] / heads : microsoft && table->rank ? 2 * table->dims[table->rank - 1] : 0;
 }
 
 /* Tables of as many angles, which are no more than half of a head. */

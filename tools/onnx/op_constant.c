@@ -201,7 +201,7 @@ static size_t count_non_zero(const struct onnx_tensor *x) {
 /* The places of all numbers but zeros, a row for each dimension. */
 bool onnx_infer_non_zero(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
-    if (!x || (!onnx_is_float(x->type) && !onnx_is_integer(x->type)) || !onnx_spend(c, x->count)) return true;
+    if (!x || (!onnx_is_float(x->type) && x->type != ONNX_FLOAT16 && !onnx_is_integer(x->type)) || !onnx_spend(c, x->count)) return true;
     const struct onnx_shape y = {2, {x->shape.rank ? x->shape.rank : 1, (int64_t)count_non_zero(x)}};
     return onnx_out(c, 0, &y);
 }

@@ -226,7 +226,9 @@ static const struct onnx_operator operators[] = {
     {MICROSOFT, "QAttention", 1, ANY, 5, 9, 2, 2, .infer = onnx_infer_qattention, .traits = ONNX_DYNAMIC, .taken = masked},
     {MICROSOFT, "MultiHeadAttention", 1, ANY, 1, 10, 4, 0, .infer = onnx_infer_multi_head_attention, .taken = masked},
     {"", "Attention", 23, ANY, 3, 7, 4, 0, .infer = onnx_infer_standard_attention,
-     .taken = TAKES "floats, a mask that broadcasts to [batch, heads, queries, keys], no past, no softcap, no further output that is read"},
+     .taken =
+         TAKES "floats, a mask that broadcasts to [batch, heads, queries, keys], no past, no softcap, no mask beside a window, no further "
+               "output that is read"},
     {"", "RotaryEmbedding", 23, ANY, 3, 4, 1, 0, .infer = onnx_infer_rotary, .taken = turned},
     {MICROSOFT, "RotaryEmbedding", 1, ANY, 4, 4, 1, 0, .infer = onnx_infer_rotary, .taken = turned},
     {MICROSOFT, "FusedGemm", 1, ANY, 2, 3, 1, 0, .infer = onnx_infer_gemm, .taken = ends},
@@ -381,7 +383,6 @@ bool onnx_adds(const struct onnx_node *node) {
 const struct onnx_function *onnx_function_of(const struct onnx_node *node, struct onnx_parameters *p) {
     const struct onnx_operator *op = onnx_operator_of(node);
     const struct onnx_function *f = op && onnx_is_checked(node) ? op->function : NULL;
-    if (f && onnx_adds(node)) return NULL;
     float *const numbers[2] = {&p->alpha, &p->beta};
     if (f && f->tanh_form && !strcmp(onnx_attribute_string(node, "approximate", "none"), "tanh")) f = f->tanh_form;
     for (int i = 0; f && i < 2; i++) {

@@ -242,11 +242,13 @@ static bool change_standard(struct onnx_graph *g, struct onnx_node *node) {
     const int64_t fewer = rank == 4 ? x[1]->shape.dims[1] : onnx_attribute_int(node, "kv_num_heads", 1);
     const int64_t queries = x[0]->shape.dims[rank - 2], keys = x[1]->shape.dims[rank - 2];
     const int64_t left = onnx_attribute_int(node, "left_window_size", -1);
-    if (left >= 0 && queries - left > keys) return false; /* a query would have no keys */
+    const int64_t right = onnx_attribute_int(node, "right_window_size", -1);
+    /* A query may have no keys then: its row is 0. */
+    if ((left >= 0 && queries - left > keys) || (mask && (left >= 0 || right >= 0))) return false;
     if (mask && (!has_room(g, mask) || !knows_condition(mask, x[0], heads, keys, queries))) return false;
     struct attention a = {.scale = onnx_attribute_float(node, "scale", 0),
                           .left = left,
-                          .right = onnx_attribute_int(node, "is_causal", 0) ? 0 : onnx_attribute_int(node, "right_window_size", -1)};
+                          .right = onnx_attribute_int(node, "is_causal", 0) ? 0 : right};
     for (int i = 0; i < 3; i++) {
         if (rank == 3) x[i] = as_heads(g, node, x[i], i ? fewer : heads);
         if (i) x[i] = repeated(g, node, x[i], heads);

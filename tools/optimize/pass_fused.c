@@ -97,11 +97,6 @@ static float parameter(const struct onnx_node *node, int i, float otherwise) {
     return onnx_attribute_float(node, names[i], otherwise);
 }
 
-static struct onnx_value *number(struct onnx_graph *g, struct onnx_node *node, const char *part, float v) {
-    const struct onnx_shape scalar = {0};
-    return graph_floats(g, node, part, &scalar, &(double){v});
-}
-
 static bool change_layer(struct onnx_graph *g, struct onnx_node *node) {
     static const char *const plain[] = {"Relu", "Sigmoid", "Tanh"};
     const bool conv = is_fused(node, "FusedConv");
@@ -115,7 +110,8 @@ static bool change_layer(struct onnx_graph *g, struct onnx_node *node) {
         if (node->inputs[i] && node->inputs[i]->type != ONNX_FLOAT) return false;
     struct onnx_value *x = layer_of(g, node, conv ? "Conv" : "Gemm");
     if (conv && onnx_input(node, 3)) x = say(g, node, "Add", x, node->inputs[3], &x->shape);
-    struct onnx_value *inputs[3] = {x, clip ? number(g, node, "least", alpha) : NULL, clip ? number(g, node, "most", beta) : NULL};
+    struct onnx_value *inputs[3] = {x, clip ? say_number(g, node, "least", (double)alpha) : NULL,
+                                    clip ? say_number(g, node, "most", (double)beta) : NULL};
     edit_become(g, node, end, "", inputs, clip ? 3 : 1);
     node->opset = SAY_OPSET;
     if (slope || line) edit_attribute_float(g, node, "alpha", alpha);

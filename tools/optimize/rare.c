@@ -12,11 +12,6 @@ static struct onnx_value *squares(struct onnx_graph *g, struct onnx_node *node, 
     return say(g, node, "Mul", x, x, &x->shape);
 }
 
-static struct onnx_value *one_number(struct onnx_graph *g, struct onnx_node *node, const char *part, double v) {
-    const struct onnx_shape scalar = {0};
-    return graph_floats(g, node, part, &scalar, &v);
-}
-
 /* ---- pools of powers: the mean times the count is the sum, of what padding adds nothing to ---- */
 
 /* How many numbers a window has; 0: its pool cannot be an average of all of them. */
@@ -40,6 +35,7 @@ static struct onnx_value *spread_average(struct onnx_graph *g, struct onnx_node 
     if (count < 1 || !graph_takes_room(g, (size_t)count)) return NULL;
     double *numbers = graph_doubles(g, count);
     for (int64_t i = 0; i < count; i++) numbers[i] = (double)x->shape.dims[1] / (double)count;
+    graph_stays_float(g, node); /* as other pools where layers are quantized at run time; and squares of 8 bits are too coarse */
     struct onnx_value *y = say(g, node, "Conv", x, graph_floats(g, node, "mean", &weights, numbers), &node->outputs[0]->shape);
     say_attributes(g, y->producer, node);
     static const char *const own[] = {"p", "ceil_mode", "count_include_pad"};
@@ -113,6 +109,7 @@ static bool change_mean_variance(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_is(node, "MeanVarianceNormalization") || x->type != ONNX_FLOAT) return false;
     int count = onnx_attribute_ints(node, "axes", axes, ONNX_MAX_RANK), axis;
     if (count < 0) memcpy(axes, usual, sizeof usual), count = 3;
+    if (count > x->shape.rank) return false;
     struct onnx_shape kept = x->shape;
     for (int i = 0; i < count; i++) {
         if (!onnx_axis_of(axes[i], x->shape.rank, &axis)) return false;
@@ -120,7 +117,7 @@ static bool change_mean_variance(struct onnx_graph *g, struct onnx_node *node) {
     }
     struct onnx_value *off = say(g, node, "Sub", x, say_reduced(g, node, "ReduceMean", x, axes, count, &kept), &x->shape);
     struct onnx_value *by = say_reduced(g, node, "ReduceMean", squares(g, node, off), axes, count, &kept);
-    by = say(g, node, "Add", say(g, node, "Sqrt", by, NULL, &kept), one_number(g, node, "least", 1e-9), &kept);
+    by = say(g, node, "Add", say(g, node, "Sqrt", by, NULL, &kept), say_number(g, node, "least", 1e-9), &kept);
     say_as(g, node, say(g, node, "Div", off, by, &x->shape));
     return true;
 }
@@ -128,7 +125,7 @@ static bool change_mean_variance(struct onnx_graph *g, struct onnx_node *node) {
 /* ---- SwiGLU(a, b) = a * Sigmoid(alpha * a) * b ---- */
 
 static bool change_gated(struct onnx_graph *g, struct onnx_node *node) {
-    if (!graph_is(node, "SwiGLU")) return false;
+    if (!graph_is(node, "SwiGLU") || node->inputs[0]->type != ONNX_FLOAT || node->inputs[1]->type != ONNX_FLOAT) return false;
     struct onnx_value *a = node->inputs[0], *x = say_scaled(g, node, a, (double)onnx_attribute_float(node, "alpha", 1));
     x = say(g, node, "Mul", a, say(g, node, "Sigmoid", x, NULL, &a->shape), &a->shape);
     say_as(g, node, say(g, node, "Mul", x, node->inputs[1], &a->shape));
@@ -198,7 +195,7 @@ static struct onnx_value *mean_of_channels(struct onnx_graph *g, struct onnx_nod
 /* x ^ power: by roots where it is a number of quarters. */
 static struct onnx_value *powered(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double power) {
     if (power == 1) return x;
-    if (power != 0.25 && power != 0.5 && power != 0.75) return say(g, node, "Pow", x, one_number(g, node, "power", power), &x->shape);
+    if (power != 0.25 && power != 0.5 && power != 0.75) return say(g, node, "Pow", x, say_number(g, node, "power", power), &x->shape);
     struct onnx_value *half = say(g, node, "Sqrt", x, NULL, &x->shape);
     if (power == 0.5) return half;
     struct onnx_value *quarter = say(g, node, "Sqrt", half, NULL, &x->shape);
@@ -214,7 +211,7 @@ static bool change_lrn(struct onnx_graph *g, struct onnx_node *node) {
     graph_stays_float(g, node); /* squares of 8 bits are too coarse */
     struct onnx_value *y = mean_of_channels(g, node, squares(g, node, x), size);
     y = say_scaled(g, node, y, (double)onnx_attribute_float(node, "alpha", 1e-4F));
-    y = say(g, node, "Add", y, one_number(g, node, "bias", (double)onnx_attribute_float(node, "bias", 1)), &x->shape);
+    y = say(g, node, "Add", y, say_number(g, node, "bias", (double)onnx_attribute_float(node, "bias", 1)), &x->shape);
     say_as(g, node, say(g, node, "Div", x, powered(g, node, y, (double)onnx_attribute_float(node, "beta", 0.75F)), &x->shape));
     return true;
 }
@@ -226,6 +223,7 @@ static bool change_many(struct onnx_graph *g, struct onnx_node *node) {
     const char *op = sum ? "Add" : node->op;
     if ((!sum && !graph_is(node, "Max") && !graph_is(node, "Min")) || (!mean && node->input_count < 3)) return false;
     struct onnx_value *y = node->inputs[0];
+    if (mean && y && y->type != ONNX_FLOAT) return false;
     for (int i = 0; i < node->input_count; i++)
         if (!node->inputs[i] || node->inputs[i]->type != y->type) return false;
     for (int i = 1; i < node->input_count; i++) {
@@ -241,7 +239,7 @@ static bool change_many(struct onnx_graph *g, struct onnx_node *node) {
         y = say(g, node, op, two[0], two[1], &shape);
         y->type = two[0]->type;
     }
-    if (node->input_count > 1) y = say(g, node, "Div", y, one_number(g, node, "count", node->input_count), &y->shape);
+    if (node->input_count > 1) y = say(g, node, "Div", y, say_number(g, node, "count", node->input_count), &y->shape);
     say_as(g, node, y);
     return true;
 }

@@ -43,9 +43,13 @@ struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, stru
     return say_exchanged(g, node, x, x->shape.rank - 2, x->shape.rank - 1);
 }
 
-struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor) {
+struct onnx_value *say_number(struct onnx_graph *g, const struct onnx_node *node, const char *part, double number) {
     const struct onnx_shape scalar = {0};
-    return factor == 1 ? x : say(g, node, "Mul", x, graph_floats(g, node, "factor", &scalar, &factor), &x->shape);
+    return graph_floats(g, node, part, &scalar, &number);
+}
+
+struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor) {
+    return factor == 1 ? x : say(g, node, "Mul", x, say_number(g, node, "factor", factor), &x->shape);
 }
 
 struct onnx_value *say_slice(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int64_t axis, int64_t from, int64_t end) {

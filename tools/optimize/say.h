@@ -16,6 +16,7 @@ struct onnx_value *say_cast(struct onnx_graph *g, struct onnx_node *node, struct
 struct onnx_value *say_transpose(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, const int64_t *perm);
 struct onnx_value *say_exchanged(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int a, int b); /* two axes */
 struct onnx_value *say_turned(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x); /* its last two dimensions */
+struct onnx_value *say_number(struct onnx_graph *g, const struct onnx_node *node, const char *part, double number);
 struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double factor);
 
 /* Elements from to end of an axis, and two tensors one behind the other along one: of any type. */

@@ -176,6 +176,10 @@ static void other_forms_stay(void **state) {
         /* what is added to places of no box, and places that are not known */
         {17, "1,5,8", "Reshape $4,2 $1,2,1 > i; ScatterElements x i %1x2x1 > y axis:1 reduction@add", "ScatterElements"},
         {17, "1,5,8", "Cast x > i to:7; ScatterElements x i x > y axis:1", "Cast ScatterElements"},
+        /* more axes than any tensor has, no channels, and a window beside a mask, which may leave a query without keys */
+        {17, "1,5,8", "MeanVarianceNormalization x > y axes=0,0,0,0,0,0,0,0,0,0", "MeanVarianceNormalization"},
+        {22, "1,5,8", "Slice x $0 $0 $1 > z; AveragePool z > y kernel_shape=2 dilations=2", "Slice AveragePool"},
+        {28, "1,5,8", "Attention x x x %5x5 > y q_num_heads:2 kv_num_heads:2 left_window_size:1", "Attention"},
         /* how many tokens there are, read by another than Attention */
         {17, "2,3", "Cast x > i to:6; ms.EmbedLayerNormalization i - %9x4 %3x4 - %4 %4 i > e n; Cast n > y to:1",
          "Cast ms.EmbedLayerNormalization Cast"},
