@@ -13,10 +13,10 @@ EIGHT_INLINE eight eight_read(const struct eight_reader *r, const struct morsel_
     return x->qparams.is_float ? eight_load((const float *)x->data + i) : eight_load_bytes(r, (const uint8_t *)x->data + i);
 }
 
-/* The first n of eight, `step` elements apart; what is in the other places is finite. For what is read once a line: see eight_read_few. */
-static inline eight eight_read_some(const struct morsel_input *x, size_t i, uint32_t step, uint32_t n) {
+/* The first n of eight; what is in the other places is finite. For what is read once a line: see eight_read_few. */
+static inline eight eight_read_some(const struct morsel_input *x, size_t i, uint32_t n) {
     float v[MORSEL_LANES];
-    morsel_load_floats(x, i, step, n, v);
+    morsel_load_floats(x, i, 1, n, v);
     return eight_load(v);
 }
 

@@ -43,7 +43,7 @@ static void eight_unary_line(const struct morsel_unary_args *a, const struct mor
     eight scale = eight_all(0), offset = scale;
     for (uint32_t n; begin < end; begin += n, channel += n) {
         n = end - begin < 8 ? end - begin : 8;
-        eight v = n == 8 ? eight_read(&r, &a->x, begin) : eight_read_some(&a->x, begin, 1, n);
+        eight v = n == 8 ? eight_read(&r, &a->x, begin) : eight_read_some(&a->x, begin, n);
         if (affine) scale = eight_first(a->scale + channel, n), offset = eight_first(a->offset + channel, n);
         eight_write(&w, y->data, begin, 0, n, eight_apply(a, v, scale, offset));
     }
@@ -93,7 +93,7 @@ static float eight_largest(const struct morsel_input *x, const struct eight_read
 EIGHT_INLINE eight eight_exponentials(const struct morsel_softmax_args *a, const struct eight_reader *r, size_t i, uint32_t n, eight most) {
     float exponentials[8];
     if (n == 8) return eight_exp_weight(eight_sub(eight_read(r, &a->x, i), most));
-    eight_save(exponentials, eight_exp_weight(eight_sub(eight_read_some(&a->x, i, 1, n), most)));
+    eight_save(exponentials, eight_exp_weight(eight_sub(eight_read_some(&a->x, i, n), most)));
     return eight_some(exponentials, n);
 }
 

@@ -21,7 +21,7 @@ EIGHT_INLINE eight eight_off_mean(const struct eight_line *l, uint32_t i) {
 /* The last of a line, n of them, and 0 behind its end. Out of the way, as it comes once. */
 static __attribute__((noinline)) eight eight_last_off_mean(const struct eight_line *l, uint32_t i, uint32_t n) {
     float last[8];
-    eight_save(last, eight_sub(eight_read_some(&l->args->x, l->first + i, 1, n), l->mean));
+    eight_save(last, eight_sub(eight_read_some(&l->args->x, l->first + i, n), l->mean));
     return eight_some(last, n);
 }
 
@@ -92,7 +92,7 @@ static void eight_layer_norm_line(const struct morsel_layer_norm_args *a, size_t
     uint32_t i = 0;
     for (; a->count - i >= 8; i += 8) eight_store_norm(&l, &w, i, 8, eight_off_mean(&l, i), inverse);
     const uint32_t n = a->count - i;
-    if (n) eight_store_norm(&l, &w, i, n, eight_sub(eight_read_some(&a->x, first + i, 1, n), l.mean), inverse);
+    if (n) eight_store_norm(&l, &w, i, n, eight_sub(eight_read_some(&a->x, first + i, n), l.mean), inverse);
 }
 
 static void eight_layer_norm(const struct morsel_layer_norm_args *a, uint32_t begin, uint32_t end) {

@@ -14,10 +14,8 @@ static bool is_integer(const struct onnx_value *x) {
 
 /* How many inputs of the node are numbers, the rest being shapes and indices; 0: it is none of those that a Cast may pass. */
 static int numbers_of(const struct onnx_node *node) {
-    static const char *const sums[] = {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Neg", "Abs", "Clip"}, *const reduces[] = {"ReduceSum",
-                                                                                                                            "ReduceMax",
-                                                                                                                            "ReduceMin",
-                                                                                                                            "CumSum"};
+    static const char *const sums[] = {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Neg", "Abs", "Clip"};
+    static const char *const reduces[] = {"ReduceSum", "ReduceMax", "ReduceMin", "CumSum"};
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         if (graph_is(node, sums[i])) return node->input_count;
     for (size_t i = 0; i < sizeof reduces / sizeof *reduces; i++)

@@ -115,8 +115,8 @@ static bool change_mean_variance(struct onnx_graph *g, struct onnx_node *node) {
         if (!onnx_axis_of(axes[i], x->shape.rank, &axis)) return false;
         kept.dims[axis] = 1;
     }
-    struct onnx_value *off = say(g, node, "Sub", x, say_reduced(g, node, "ReduceMean", x, axes, count, &kept), &x->shape);
-    struct onnx_value *by = say_reduced(g, node, "ReduceMean", squares(g, node, off), axes, count, &kept);
+    struct onnx_value *off = say(g, node, "Sub", x, graph_reduce(g, node, "ReduceMean", x, axes, count, &kept), &x->shape);
+    struct onnx_value *by = graph_reduce(g, node, "ReduceMean", squares(g, node, off), axes, count, &kept);
     by = say(g, node, "Add", say(g, node, "Sqrt", by, NULL, &kept), say_number(g, node, "least", 1e-9), &kept);
     say_as(g, node, say(g, node, "Div", off, by, &x->shape));
     return true;
@@ -192,7 +192,7 @@ static struct onnx_value *mean_of_channels(struct onnx_graph *g, struct onnx_nod
     return say_reshape(g, node, say_exchanged(g, node, y, 1, 2), &shape);
 }
 
-/* x ^ power: by roots where it is a number of quarters. */
+/* x ^ power: by roots where it is one, two or three quarters. */
 static struct onnx_value *powered(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, double power) {
     if (power == 1) return x;
     if (power != 0.25 && power != 0.5 && power != 0.75) return say(g, node, "Pow", x, say_number(g, node, "power", power), &x->shape);

@@ -106,15 +106,7 @@ static struct onnx_value *product(const struct layer *l, struct onnx_value *x, c
 
 /* From .. from + count - 1 along an axis. */
 static struct onnx_value *cut(const struct layer *l, struct onnx_value *x, int64_t axis, int64_t from, int64_t count) {
-    const int64_t to = from + count;
-    struct onnx_shape shape = x->shape;
-    if (shape.dims[axis] == count) return x;
-    shape.dims[axis] = count;
-    struct onnx_value *inputs[4] = {x, graph_int64s(l->g, l->node, "from", &from, 1), graph_int64s(l->g, l->node, "to", &to, 1),
-                                    graph_int64s(l->g, l->node, "axis", &axis, 1)};
-    struct onnx_value *y = graph_put(l->g, l->node, "Slice", inputs, 4, &shape);
-    y->producer->opset = SAY_OPSET;
-    return y;
+    return x->shape.dims[axis] == count ? x : say_slice(l->g, l->node, x, axis, from, from + count);
 }
 
 static struct onnx_value *gate(const struct layer *l, struct onnx_value *x, int first, int count) {

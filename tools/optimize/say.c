@@ -72,14 +72,6 @@ struct onnx_value *say_joined(struct onnx_graph *g, struct onnx_node *node, stru
     return y;
 }
 
-struct onnx_value *say_reduced(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
-                               int count, const struct onnx_shape *shape) {
-    struct onnx_value *y = say(g, node, op, x, NULL, shape);
-    edit_attribute_ints(g, y->producer, "axes", axes, (size_t)count);
-    edit_attribute_int(g, y->producer, "keepdims", 1);
-    return y;
-}
-
 void say_attributes(struct onnx_graph *g, struct onnx_node *node, const struct onnx_node *from) {
     const size_t own = node->attribute_count, all = own + from->attribute_count;
     struct onnx_attribute *list = onnx_alloc(g, (all + 1) * sizeof *list);

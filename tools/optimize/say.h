@@ -22,9 +22,6 @@ struct onnx_value *say_scaled(struct onnx_graph *g, struct onnx_node *node, stru
 /* Elements from to end of an axis, and two tensors one behind the other along one: of any type. */
 struct onnx_value *say_slice(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int64_t axis, int64_t from, int64_t end);
 struct onnx_value *say_joined(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *a, struct onnx_value *b, int axis);
-/* A Reduce operator over these axes, which stay as 1. */
-struct onnx_value *say_reduced(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *x, const int64_t *axes,
-                               int count, const struct onnx_shape *shape);
 /* A node has all attributes that another one has besides its own. */
 void say_attributes(struct onnx_graph *g, struct onnx_node *node, const struct onnx_node *from);
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/support/graph_words.h"
+#include "tools/optimize/pass.h"
 
 /* Scores w of q and k, heads [1, 2, 5, 4] by `scale`, then values v and y as x is. */
 #define SCORES(scale, terms) "MatMul q k > m; Mul m #" scale " > f;" terms "Softmax w > p axis:-1; MatMul p v > o; "
@@ -202,6 +203,25 @@ static void other_forms_stay(void **state) {
     }
 }
 
+/* Squares, and pools that became layers: 8 bits would be too coarse. */
+static void pools_that_become_layers_stay_float(void **state) {
+    (void)state;
+    static const char *const nodes[] = {"AveragePool x > y kernel_shape=2 dilations=3", "LpPool x > y kernel_shape=2 dilations=3",
+                                        "LRN x > y size:3"};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        struct onnx_graph *g = network(22, "1,5,8", nodes[i]);
+        size_t layers = 0;
+        graph_optimize(g, NULL);
+        for (size_t k = 0; k < g->node_count; k++) {
+            if (!graph_is(g->nodes[k], "Conv") && !graph_is(g->nodes[k], "AveragePool")) continue;
+            layers++;
+            assert_int_equal(onnx_attribute_int(g->nodes[k], ONNX_EXACT_MARK, 0), 2);
+        }
+        assert_int_equal(layers, 1);
+        onnx_free(g);
+    }
+}
+
 /* Where a shape is known, and the type is not, inference asks nothing of the node: inputs that it needs may be missing. */
 static void what_is_unchecked_stays(void **state) {
     (void)state;
@@ -225,6 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms_are_alike),
         cmocka_unit_test(other_forms_stay),
+        cmocka_unit_test(pools_that_become_layers_stay_float),
         cmocka_unit_test(what_is_unchecked_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
