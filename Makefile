@@ -520,6 +520,7 @@ parity: all build/venv/.ready  ## byte comparison with ONNX Runtime, some four m
 	@$(PYTHON) tests/parity/layers.py
 	@$(PYTHON) tests/parity/dynamic.py
 	@$(PYTHON) tests/parity/attention.py
+	@$(PYTHON) tests/parity/computed_places.py
 	@$(PYTHON) tests/parity/quantized_nets.py
 	@$(PYTHON) tests/bench_quantize/hard.py --check
 parity-quick: all build/venv/.ready  ## a part of it
@@ -527,6 +528,7 @@ parity-quick: all build/venv/.ready  ## a part of it
 	@$(PYTHON) tests/parity/float.py --quick
 	@$(PYTHON) tests/parity/dynamic.py --quick
 	@$(PYTHON) tests/parity/attention.py --quick
+	@$(PYTHON) tests/parity/computed_places.py --quick
 	@$(PYTHON) tests/parity/ranges.py
 onnx-vectors: all build/venv/.ready  ## ONNX's own vectors: a table of taken, passed, refused
 	@$(PYTHON) tests/onnx_vectors/run.py

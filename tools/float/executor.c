@@ -165,9 +165,10 @@ static bool check_shapes(struct preparation *p, const struct onnx_graph *graph) 
     return true;
 }
 
-/* Integers are floats here: sums and products of them are, too, exact up to 2^24. A quotient is not. */
+/* Integers are floats here: sums, products and quotients of them are, too, exact up to 2^24. */
 static bool takes_integers(const struct onnx_node *node) {
-    static const char *const ops[] = {"Add", "Sub", "Mul", "Sum", "Neg", "Abs", "CumSum", "ReduceSum", "ReduceMax", "ReduceMin"};
+    static const char *const ops[] = {"Add", "Sub", "Mul",    "Div",       "Mod",       "Sum",
+                                      "Neg", "Abs", "CumSum", "ReduceSum", "ReduceMax", "ReduceMin"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (!strcmp(node->op, ops[i])) return true;
     return false;

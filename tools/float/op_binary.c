@@ -93,8 +93,12 @@ static bool use(struct preparation *p, const struct onnx_function_of_two *f, flo
     return true;
 }
 
+/* Of integers a quotient is cut towards 0. */
 bool prepare_binary(struct preparation *p) {
-    return use(p, onnx_operator_of(p->node)->of_two, 1);
+    const struct onnx_function_of_two *f = onnx_operator_of(p->node)->of_two;
+    if (f == &onnx_div && onnx_is_integer(p->node->inputs[0]->type)) f = &onnx_div_integers;
+    if (f == &onnx_mod && onnx_attribute_int(p->node, "fmod", 0)) f = &onnx_fmod;
+    return use(p, f, 1);
 }
 
 bool prepare_mean(struct preparation *p) {

@@ -8,14 +8,14 @@
 static const struct {
     const char *op, *what;
 } taken[] = {
-    {"TopK", "are up to 16 of a line of floats, by a constant, whose indices go out of the network or to a Cast to float"},
+    {"TopK", "is a constant number of floats along an axis, whose indices go out of the network, to a Cast to float or to a Gather"},
     {"ArgMax", "are floats, whose index goes out of the network or to a Cast to float"},
     {"ArgMin", "are floats, whose index goes out of the network or to a Cast to float"},
     {"Hardmax", "is one axis of floats, which before opset 13 is the last: export it with opset_version=13"},
     {"CumSum", "are floats along a constant axis"},
     {"ReduceProd", "are floats along axes of up to 64 in all: reshape a longer one, and multiply along one axis after the other"},
-    {"GatherElements", "are constant indices"},
-    {"GatherND", "are constant indices"},
+    {"GatherElements", "are floats, by indices that are constant or of an ArgMax, ArgMin or TopK"},
+    {"GatherND", "are constant indices, and computed ones along one dimension"},
     {"IsNaN", "is one behind a Softmax: leave it out elsewhere, with the Where that reads it"},
     {"Equal", COMPARED},
     {"Greater", COMPARED},

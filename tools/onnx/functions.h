@@ -57,7 +57,8 @@ extern const struct onnx_function onnx_abs, onnx_ceil, onnx_celu, onnx_clip, onn
     onnx_reciprocal, onnx_relu, onnx_round, onnx_selu, onnx_shrink, onnx_sigmoid, onnx_sign, onnx_softplus, onnx_softsign, onnx_sqrt,
     onnx_swish, onnx_tanh, onnx_thresholded_relu;
 
-extern const struct onnx_function_of_two onnx_add, onnx_and, onnx_div, onnx_equal, onnx_fmod, onnx_greater, onnx_greater_or_equal,
-    onnx_less, onnx_less_or_equal, onnx_mask, onnx_max, onnx_min, onnx_mod, onnx_mul, onnx_or, onnx_pow, onnx_prelu, onnx_sub, onnx_xor;
+extern const struct onnx_function_of_two onnx_add, onnx_and, onnx_div, onnx_div_integers, onnx_equal, onnx_fmod, onnx_greater,
+    onnx_greater_or_equal, onnx_less, onnx_less_or_equal, onnx_mask, onnx_max, onnx_min, onnx_mod, onnx_mul, onnx_or, onnx_pow, onnx_prelu,
+    onnx_sub, onnx_xor;
 
 #endif

@@ -57,12 +57,16 @@ const struct onnx_function_of_two onnx_mul = {mul, mul_integer, mul_line, false}
 INTEGER(quotient_integer, b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b)
 REAL(quotient, quotient_float, quotient_line, a / b)
 const struct onnx_function_of_two onnx_div = {quotient, quotient_integer, quotient_line, true};
+LINE(cut_float, cut_line, truncf(a / b))
+const struct onnx_function_of_two onnx_div_integers = {NULL, quotient_integer, cut_line, true};
 
 /* The sign of the divisor, as Python has it; with fmod = 1 that of the dividend. */
 INTEGER(rest, b == -1 ? 0 : a % b)
 INTEGER(rest_of_sign, rest(a, b) && (rest(a, b) < 0) != (b < 0) ? rest(a, b) + b : rest(a, b))
-const struct onnx_function_of_two onnx_mod = {NULL, rest_of_sign, NULL, true};
-const struct onnx_function_of_two onnx_fmod = {fmod, rest, NULL, true};
+LINE(mod_float, mod_line, a - b * floorf(a / b))
+LINE(fmod_float, fmod_line, fmodf(a, b))
+const struct onnx_function_of_two onnx_mod = {NULL, rest_of_sign, mod_line, true};
+const struct onnx_function_of_two onnx_fmod = {fmod, rest, fmod_line, true};
 
 static int64_t pow_integer(int64_t base, int64_t exponent) {
     if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;

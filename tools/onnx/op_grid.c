@@ -79,6 +79,15 @@ bool onnx_suppression_read(const struct onnx_node *node, struct onnx_suppression
     return centre == 0 || centre == 1;
 }
 
+/* Objects of no area overlap none, and without a threshold each has its row. */
+static bool suppresses_none(const struct onnx_node *node, const struct onnx_suppression *s) {
+    const struct onnx_tensor *boxes = onnx_input_constant(node, 0);
+    if (!boxes || s->least > -INFINITY) return false;
+    for (size_t i = 0; i < boxes->count; i++)
+        if (onnx_number(boxes, i) != 0) return false;
+    return true;
+}
+
 /* How many rows count is found at run time. Who computes with them would take those that stand for none as well. */
 static bool is_read(const struct onnx_value *value) {
     return value->uses > value->is_output;
@@ -89,7 +98,7 @@ bool onnx_infer_suppression(struct onnx_context *c) {
     const char *why;
     if (!onnx_takes_numbers(c)) return false;
     if (!onnx_suppression_read(c->node, &s, &why)) return onnx_bad(c, "%s", why);
-    if (is_read(c->node->outputs[0]))
+    if (is_read(c->node->outputs[0]) && !suppresses_none(c->node, &s))
         return onnx_bad(c, "what follows depends on how many objects it selects: end the network here, by --output-node %.80s",
                         c->node->outputs[0]->name);
     if (s.images * s.classes > INT32_MAX / 3 || s.images * s.classes * s.most > INT32_MAX / 3)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { FAR = 8, MANY = 1 << 12 }; /* steps back, each of which may be of two operands; nodes and numbers that are looked at, in all */
-enum { MOST_LINES = 1 << 12, MOST_PLACES = 1 << 22, MOST_COUNTED = 1 << 22 };
+enum { MOST_LINES = 1 << 12, MOST_ONES = 1 << 16, MOST_COUNTED = 1 << 22 };
 
 struct search {
     size_t left;
@@ -27,9 +27,9 @@ static bool is_one_of(const struct onnx_node *node, const char *const *ops) {
 }
 
 static enum index index_kind(const struct onnx_value *x, int depth, struct search *search) {
-    static const char *const sums[] = {"Add", "Sub",       "Mul",       "Max",       "Min",    "Sum", "Neg",
-                                       "Abs", "ReduceSum", "ReduceMax", "ReduceMin", "CumSum", NULL},
-                             *const places[] = {"ArgMax", "ArgMin", NULL};
+    static const char *const sums[] = {"Add",       "Sub",       "Mul",       "Max",    "Min", "Sum", "Neg", "Abs",
+                                       "ReduceSum", "ReduceMax", "ReduceMin", "CumSum", "Div", "Mod", NULL},
+                             *const places[] = {"ArgMax", "ArgMin", "TopK", NULL};
     const struct onnx_node *node = x->producer;
     if (x->type == ONNX_BOOL) return COMPUTED;
     if (!onnx_is_integer(x->type)) return UNKNOWN;
@@ -178,28 +178,124 @@ static bool is_table(const struct onnx_value *x) {
            x->shape.dims[0] <= MOST_COUNTED;
 }
 
-/* Of a table, lines by whole numbers in floats. Of others, 0 and 1 times the lines: sums of one number and zeros. */
-bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
-    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1);
+/* The same index in floats, none below 0. */
+static struct onnx_value *place_of(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *at, int64_t lines) {
     struct search search = {MANY};
     double range[2];
-    if (!graph_is(node, "Gather") || !x || !at || at->constant || !at->producer || !onnx_is_integer(at->type) || at->shape.rank < 0 ||
-        onnx_attribute_int(node, "axis", 0))
+    struct onnx_value *place = say_cast(g, node, at, ONNX_FLOAT);
+    const bool known = range_of(at, FAR, range, &search) && range[0] >= 0 && range[1] < (double)lines;
+    return known ? place : from_start(g, node, place, lines);
+}
+
+static bool is_computed(const struct onnx_value *at) {
+    struct search search = {MANY};
+    return at && !at->constant && at->producer && onnx_is_integer(at->type) && at->shape.rank >= 0 && onnx_elements(&at->shape) > 0 &&
+           index_kind(at, FAR, &search) == COMPUTED;
+}
+
+/* Sums of one number and zeros. */
+static void become_product(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, struct onnx_value *at) {
+    struct onnx_value *inputs[2] = {ones(g, node, place_of(g, node, at, x->shape.dims[0]), x->shape.dims[0]), x};
+    edit_become(g, node, "MatMul", "", inputs, 2);
+    edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
+}
+
+/* x as [in front of the axis, along it, behind it] */
+static struct onnx_shape around(const struct onnx_shape *x, int axis) {
+    struct onnx_shape shape = {3, {1, x->dims[axis], 1}};
+    for (int d = 0; d < x->rank; d++)
+        if (d != axis) shape.dims[d < axis ? 0 : 2] *= x->dims[d];
+    return shape;
+}
+
+/* y are rows of x, which is seen as `shape`, at places that are the same, or as many, for each of its first dimension. */
+static void become_rows(struct onnx_graph *g, struct onnx_node *node, const struct onnx_shape *shape, struct onnx_value *at) {
+    const int64_t batch = shape->dims[0], own = onnx_elements(&at->shape),
+                  k = onnx_elements(&node->outputs[0]->shape) / batch / shape->dims[2];
+    const struct onnx_shape given = {2, {own / k, k}}, all = {2, {batch, k}};
+    struct onnx_value *places = say_reshape(g, node, place_of(g, node, at, shape->dims[1]), &given);
+    if (own != batch * k) places = exact(g, node, "Expand", places, graph_int64s(g, node, "all", all.dims, 2), &all);
+    struct onnx_value *rows = say_rows(g, node, say_reshape(g, node, node->inputs[0], shape), places);
+    say_as(g, node, say_reshape(g, node, rows, &node->outputs[0]->shape));
+}
+
+/* Of a table, lines by whole numbers in floats. Of others, 0 and 1 times the lines, or rows. */
+bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1);
+    int axis;
+    if (!graph_is(node, "Gather") || !x || !is_computed(at) || !onnx_axis_of(onnx_attribute_int(node, "axis", 0), x->shape.rank, &axis))
         return false;
-    if (index_kind(at, FAR, &search) != COMPUTED) return false;
-    if (is_table(x)) {
+    if (!axis && is_table(x)) {
         count_in_floats(g, node, say_cast(g, node, at, ONNX_FLOAT), at->type);
         return true;
     }
-    if (x->constant || x->type != ONNX_FLOAT || x->shape.rank != 2 || at->shape.rank + 2 > ONNX_MAX_RANK) return false;
-    const int64_t count = x->shape.dims[0];
-    if (count < 1 || count > MOST_LINES || onnx_elements(&at->shape) > MOST_PLACES / count) return false;
-    search.left = MANY;
-    struct onnx_value *place = say_cast(g, node, at, ONNX_FLOAT);
-    if (!range_of(at, FAR, range, &search) || range[0] < 0 || range[1] >= (double)count) place = from_start(g, node, place, count);
-    struct onnx_value *inputs[2] = {ones(g, node, place, count), x};
-    edit_become(g, node, "MatMul", "", inputs, 2);
-    edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
+    if (x->constant || x->type != ONNX_FLOAT || onnx_elements(&x->shape) < 1) return false;
+    const int64_t count = x->shape.dims[axis];
+    if (x->shape.rank == 2 && !axis && at->shape.rank + 2 <= ONNX_MAX_RANK && count <= MOST_LINES &&
+        onnx_elements(&at->shape) <= MOST_ONES / count) {
+        become_product(g, node, x, at);
+        return true;
+    }
+    const struct onnx_shape shape = around(&x->shape, axis);
+    if (count <= SAY_ROWS_MOST) become_rows(g, node, &shape, at);
+    return count <= SAY_ROWS_MOST;
+}
+
+/* Whether an index picks whole rows: one for all that is behind the axis, and one for each in front of it. */
+static bool picks_rows(const struct onnx_value *at, const struct onnx_shape *x, const struct onnx_shape *y, int axis) {
+    if (at->shape.rank != x->rank) return false;
+    for (int d = 0; d < x->rank; d++)
+        if (d == axis ? at->shape.dims[d] != y->dims[d] : y->dims[d] != x->dims[d] || at->shape.dims[d] != (d < axis ? x->dims[d] : 1))
+            return false;
+    return true;
+}
+
+/* The index that another one is spread from, if it picks rows; NULL: it does not. */
+static struct onnx_value *row_index(struct onnx_value *at, const struct onnx_shape *x, const struct onnx_shape *y, int axis) {
+    static const char *const spreads[] = {"Expand", "Tile", "Cast", "Identity", NULL};
+    for (int step = 0; step < FAR && at && onnx_is_integer(at->type); step++) {
+        if (picks_rows(at, x, y, axis)) return at;
+        at = at->producer && is_one_of(at->producer, spreads) ? onnx_input(at->producer, 0) : NULL;
+    }
+    return NULL;
+}
+
+/* Of all elements in a row, each where its index says: `index` times what is behind the axis, and what its other places come to. */
+static void become_elements(struct onnx_graph *g, struct onnx_node *node, int axis, struct onnx_value *at) {
+    const struct onnx_shape *x = &node->inputs[0]->shape, *y = &at->shape, row = {3, {1, onnx_elements(x), 1}};
+    const int64_t count = onnx_elements(y), behind = around(x, axis).dims[2];
+    const struct onnx_shape list = {2, {1, count}};
+    double *terms = graph_doubles(g, count);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i, stride = 1;
+        for (int d = x->rank; d-- > 0; stride *= x->dims[d]) {
+            terms[i] += d == axis ? 0 : (double)(rest % y->dims[d] * stride);
+            rest /= y->dims[d];
+        }
+    }
+    struct onnx_value *place = place_of(g, node, at, x->dims[axis]);
+    place = exact(g, node, "Mul", place, say_number(g, node, "stride", (double)behind), y);
+    place = exact(g, node, "Add", place, graph_floats(g, node, "term", y, terms), y);
+    place = say_reshape(g, node, place, &list);
+    say_as(g, node, say_reshape(g, node, say_rows(g, node, say_reshape(g, node, node->inputs[0], &row), place), &node->outputs[0]->shape));
+}
+
+/* GatherElements by an index that is computed. False: it is none, or has no room. */
+bool change_elements_lookup(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *narrow;
+    const struct onnx_shape *y = &node->outputs[0]->shape;
+    int axis;
+    if (!graph_is(node, "GatherElements") || !x || x->constant || x->type != ONNX_FLOAT || !is_computed(at) ||
+        at->shape.rank != x->shape.rank)
+        return false;
+    if (!onnx_axis_of(onnx_attribute_int(node, "axis", 0), x->shape.rank, &axis) || onnx_elements(&x->shape) < 1) return false;
+    if (x->shape.dims[axis] <= SAY_ROWS_MOST && (narrow = row_index(at, &x->shape, y, axis))) {
+        const struct onnx_shape shape = around(&x->shape, axis);
+        become_rows(g, node, &shape, narrow);
+        return true;
+    }
+    if (onnx_elements(&x->shape) > SAY_ROWS_MOST || !graph_takes_room(g, (size_t)onnx_elements(&at->shape))) return false;
+    become_elements(g, node, axis, at);
     return true;
 }
 

@@ -39,8 +39,10 @@ int pass_pads(struct onnx_graph *g);          /* Pad becomes the pads of the win
 int pass_windows(struct onnx_graph *g);       /* convolutions by windows larger than blobs have them */
 int pass_pools(struct onnx_graph *g);         /* means and maxima over a whole picture are global pools */
 
-/* A Gather by an index that is computed becomes a product, of Casts to float; a GatherND such a Gather. False: it is none. */
+/* A Gather or GatherElements by an index that is computed becomes a product or a GridSample, of Casts to float; a GatherND such a Gather.
+ * False: it is none. */
 bool change_lookup(struct onnx_graph *g, struct onnx_node *node);
+bool change_elements_lookup(struct onnx_graph *g, struct onnx_node *node);
 void change_cut(struct onnx_graph *g, struct onnx_node *cast, struct onnx_value *x);
 bool change_slices_lookup(struct onnx_graph *g, struct onnx_node *node);
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What exports end with, said with sums, maxima and signs. ArgMax is the least index whose element is the maximum; a comparison of floats
- * is the sign of the difference, 1 or 0; TopK of few is one maximum after the other. What these give are whole numbers, in floats: the
- * nodes are marked, so that none becomes bytes.
+ * is the sign of the difference, 1 or 0; TopK of few is one maximum after the other, TopK of many a NonMaxSuppression. What these give are
+ * whole numbers, in floats: the nodes are marked, so that none becomes bytes.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
+#include "tools/optimize/say.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { LONGEST_PRODUCT = 64, MOST_OF_TOP = 16, ROOM_OF_ONE = 100, FIRST_OPSET = 9 }; /* that has Sign */
+enum { LONGEST_PRODUCT = 64, MOST_OF_TOP = 16, MOST_COMPARED = 1 << 28, ROOM_OF_ONE = 100, FIRST_OPSET = 9 }; /* that has Sign */
 
 static const struct onnx_shape scalar = {0};
 
@@ -171,12 +172,18 @@ static void give_parts(struct onnx_graph *g, struct onnx_node *node, int output,
     mark(g, join);
 }
 
-/* How many are wanted, where they can be made: 0 where not. Values of a NaN have no order. */
+/* A TopK of a constant number along one axis, of places that may be floats. */
+static bool is_top(struct onnx_graph *g, const struct onnx_node *node, const struct onnx_value *x, bool *goes, int *axis) {
+    if (!graph_is(node, "TopK") || !one_axis(node, x, onnx_attribute_int(node, "axis", -1), goes, axis)) return false;
+    if (node->opset >= 10 && !onnx_input_constant(node, 1)) return false; /* the shape is what the file says of it */
+    return node->output_count < 2 || !node->outputs[1] || may_be_float(g, node->outputs[1]);
+}
+
+/* How many are wanted, where they can be made of maxima: 0 where not. Values of a NaN have no order. */
 static int wanted(struct onnx_graph *g, const struct onnx_node *node, const struct onnx_value *x, bool *goes, int *axis) {
-    if (!graph_is(node, "TopK") || !one_axis(node, x, onnx_attribute_int(node, "axis", -1), goes, axis)) return 0;
-    if (node->opset >= 10 && !onnx_input_constant(node, 1)) return 0; /* the shape is what the file says of it */
+    if (!is_top(g, node, x, goes, axis)) return 0;
     const int64_t count = node->outputs[0]->shape.dims[*axis];
-    if (count > MOST_OF_TOP || (node->output_count > 1 && node->outputs[1] && !may_be_float(g, node->outputs[1]))) return 0;
+    if (count > MOST_OF_TOP) return 0;
     size_t lines = 0; /* entries of a view of x, of which each of the nodes for one has some */
     for (int d = 0; d < x->shape.rank; d++) lines += (size_t)x->shape.dims[d];
     return lines < SIZE_MAX / (ROOM_OF_ONE * MOST_OF_TOP) && graph_takes_room(g, ROOM_OF_ONE * lines * (size_t)count) ? (int)count : 0;
@@ -211,6 +218,52 @@ static bool change_top(struct onnx_graph *g, struct onnx_node *node) {
     }
     give_parts(g, node, 0, values, count, axis);
     give_parts(g, node, 1, places, count, axis);
+    node->output_count = 0;
+    return true;
+}
+
+/* Of each line of x [1, lines, n] the places of the k largest: what NonMaxSuppression selects of objects of no area, which overlap none. Of
+ * equal ones the first is first there, too. */
+static struct onnx_value *places_of_many(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, int64_t k) {
+    const int64_t lines = x->shape.dims[1], n = x->shape.dims[2];
+    const struct onnx_shape objects = {3, {1, n, 4}}, table = {2, {lines * k, 3}}, places = {2, {lines, k}};
+    struct onnx_value *none = graph_floats(g, node, "objects", &objects, graph_doubles(g, 4 * n));
+    struct onnx_value *inputs[3] = {none, bounded(g, node, x), graph_int64s(g, node, "most", &k, 1)};
+    struct onnx_value *found = graph_put(g, node, "NonMaxSuppression", inputs, 3, &table);
+    found->type = ONNX_INT64;
+    found->producer->opset = SAY_OPSET;
+    found = say_cast(g, node, found, ONNX_FLOAT);
+    mark(g, found->producer);
+    return say_reshape(g, node, say_slice(g, node, found, 1, 2, 3), &places);
+}
+
+/* Lines of numbers, along the last of the axes, in the node's own shape, which has them along another one. */
+static struct onnx_value *in_place(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *lines, int axis) {
+    struct onnx_shape shape = node->outputs[0]->shape;
+    const int last = shape.rank - 1;
+    const int64_t count = shape.dims[axis];
+    shape.dims[axis] = shape.dims[last];
+    shape.dims[last] = count;
+    return say_exchanged(g, node, say_reshape(g, node, lines, &shape), axis, last);
+}
+
+/* Of many. */
+static bool change_order(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0);
+    bool goes[ONNX_MAX_RANK];
+    int axis;
+    if (!is_top(g, node, x, goes, &axis)) return false;
+    const int64_t n = x->shape.dims[axis], k = node->outputs[0]->shape.dims[axis], lines = onnx_elements(&x->shape) / n;
+    if (k < 1 || n > SAY_ROWS_MOST || k > MOST_COMPARED / n || lines > MOST_COMPARED / (n * k) || !graph_takes_room(g, 4 * (size_t)n))
+        return false;
+    const struct onnx_shape all = {3, {1, lines, n}}, rows = {3, {lines, n, 1}};
+    x = say_exchanged(g, node, x, axis, x->shape.rank - 1);
+    struct onnx_value *by = onnx_attribute_int(node, "largest", 1) ? x : put(g, node, "Neg", x, NULL, &x->shape);
+    struct onnx_value *places = places_of_many(g, node, say_reshape(g, node, by, &all), k);
+    struct onnx_value *values = in_place(g, node, say_rows(g, node, say_reshape(g, node, x, &rows), places), axis);
+    places = in_place(g, node, places, axis);
+    give_parts(g, node, 0, &values, 1, axis);
+    give_parts(g, node, 1, &places, 1, axis);
     node->output_count = 0;
     return true;
 }
@@ -321,7 +374,8 @@ int pass_ends(struct onnx_graph *g) {
             continue;
         if (!*node->domain && node->opset < FIRST_OPSET) continue;
         changes += change_cast(g, node) || change_comparison(g, node) || change_arg(g, node) || change_top(g, node) ||
-                   change_hardmax(g, node) || change_log_softmax(g, node) || change_reduce(g, node) || change_product(g, node);
+                   change_order(g, node) || change_hardmax(g, node) || change_log_softmax(g, node) || change_reduce(g, node) ||
+                   change_product(g, node);
     }
     return changes;
 }

@@ -5,6 +5,7 @@
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
+#include "tools/optimize/say.h"
 
 #include <string.h>
 
@@ -67,6 +68,35 @@ static struct onnx_value *behind_cast(const struct onnx_node *node) {
     return x && !x->constant && (is_condition(x) || is_integer(x)) ? x : NULL;
 }
 
+static bool is_above_zero(const struct onnx_value *x) {
+    const struct onnx_tensor *t = x ? x->constant : NULL;
+    for (size_t i = 0; t && i < t->count; i++)
+        if (onnx_integer(t, i) < 1) return false;
+    return t != NULL;
+}
+
+/* Of the shape of the result, and marked. */
+static struct onnx_value *whole(struct onnx_graph *g, struct onnx_node *cast, const char *op, struct onnx_value *a, struct onnx_value *b) {
+    struct onnx_value *y = say(g, cast, op, a, b, &cast->outputs[0]->shape);
+    edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, 1);
+    return y;
+}
+
+/* Div, which cuts towards 0, and Mod, by constants above 0. A quotient of whole numbers below 2^24 that is not whole is further from the
+ * next whole number than rounding goes: |a / b| 2^-24 < 1 / b. */
+static bool change_division(struct onnx_graph *g, struct onnx_node *cast, const struct onnx_node *node) {
+    const bool mod = graph_is(node, "Mod"), down = mod && !onnx_attribute_int(node, "fmod", 0);
+    struct onnx_value *a = onnx_input(node, 0), *b = onnx_input(node, 1);
+    if ((!mod && !graph_is(node, "Div")) || !is_integer(a) || a->shape.rank < 0 || !is_above_zero(b)) return false;
+    a = as_float(g, cast, a), b = as_float(g, cast, b);
+    struct onnx_value *quotient = whole(g, cast, "Div", down ? a : whole(g, cast, "Abs", a, NULL), b);
+    quotient = whole(g, cast, "Floor", quotient, NULL);
+    if (!down) quotient = whole(g, cast, "Mul", quotient, whole(g, cast, "Sign", a, NULL));
+    if (mod) quotient = whole(g, cast, "Sub", a, whole(g, cast, "Mul", quotient, b));
+    say_as(g, cast, quotient);
+    return true;
+}
+
 static bool change_cast(struct onnx_graph *g, struct onnx_node *cast) {
     if (!graph_is(cast, "Cast") || cast->folded || cast->outputs[0]->type != ONNX_FLOAT) return false;
     struct onnx_value *x = onnx_input(cast, 0), *from;
@@ -82,6 +112,7 @@ static bool change_cast(struct onnx_graph *g, struct onnx_node *cast) {
         change_cut(g, cast, node->inputs[0]);
         return true;
     }
+    if (change_division(g, cast, node)) return true;
     const int numbers = numbers_of(node);
     for (int i = 0; i < numbers; i++)
         if (node->inputs[i] ? !is_integer(node->inputs[i]) || node->inputs[i]->shape.rank < 0 : !i) return false;
@@ -184,8 +215,9 @@ static bool reads_sums(const struct onnx_node *node) {
 }
 
 static bool looks_up(struct onnx_graph *g, struct onnx_node *node) {
-    if (node->folded || !onnx_is_checked(node)) return false;
-    return graph_is(node, "Gather") ? change_lookup(g, node) : graph_is(node, "GatherND") && change_slices_lookup(g, node);
+    if (node->folded || !onnx_is_checked(node) || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0)
+        return false;
+    return change_lookup(g, node) || change_elements_lookup(g, node) || change_slices_lookup(g, node);
 }
 
 /* The place of the largest integer is that of the largest float. */

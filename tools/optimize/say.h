@@ -6,7 +6,7 @@
 
 #include "tools/optimize/edit.h"
 
-enum { SAY_OPSET = 17 };
+enum { SAY_OPSET = 17, SAY_ROWS_MOST = 1 << 21 };
 
 /* b may be NULL. */
 struct onnx_value *say(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
@@ -24,6 +24,10 @@ struct onnx_value *say_slice(struct onnx_graph *g, struct onnx_node *node, struc
 struct onnx_value *say_joined(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *a, struct onnx_value *b, int axis);
 /* A node has all attributes that another one has besides its own. */
 void say_attributes(struct onnx_graph *g, struct onnx_node *node, const struct onnx_node *from);
+
+/* Of x [batch, n, width] the rows at places [batch, k], whole numbers in floats from 0 to n - 1: [batch, k, width]. n is SAY_ROWS_MOST
+ * at most. */
+struct onnx_value *say_rows(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, struct onnx_value *places);
 
 /* The node gives what x is, under its own name. */
 void say_as(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x);

@@ -95,6 +95,7 @@ static void operators_give_their_numbers(void **state) {
     EXPECT("Resize", 13, "f:1,1,2,2 - f=1,1,1,2", "mode@cubic exclude_outside:1 cubic_coeff_a~-0.5", .2279412F, .3017857F, .4482143F,
            .5220588F, .7279411F, .8017857F, .9482143F, 1.022059F);
     EXPECT("Where", 13, "o=1,0 f:2 f:2", "", .25F, 1);
+    EXPECT("Mod", 13, "f:3 f#0.3", "fmod:1", .25F, .2F, .15F);
     EXPECT("TopK", 11, "f:2,2 l=1", "", .5F, 1);
     EXPECT("TopK", 11, "f:2,2 l=2", "axis:0 largest:0", .25F, .5F, .75F, 1);
     EXPECT("TopK", 9, "f:3,2", "axis:-2 k:2", 1.25F, 1.5F, .75F, 1);

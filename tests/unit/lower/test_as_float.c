@@ -59,7 +59,7 @@ static void blobs_give_what_networks_give(void **unused) {
 static void what_is_taken_is_said(void **unused) {
     (void)unused;
     static const char *const refused[][2] = {
-        {"TopK x $17 > y i", "this TopK is not supported: taken are up to 16 of a line"},
+        {"TopK x $17 > v i; Pow i $2 > y", "this TopK is not supported: taken is a constant number of floats along an axis"},
         {"Hardmax x > y axis:0", "export it with opset_version=13"},
         {"Tile x $1,2 > t; ReduceProd t > y", "this ReduceProd is not supported: taken are floats along axes of up to 64 in all"},
         {"IsNaN x > n; Cast n > y to:1", "this IsNaN is not supported: taken is one behind a Softmax"},

@@ -67,6 +67,8 @@ static const struct {
     {"1,4,4,6", "GridSample x %1x3x5x2 > y padding_mode@wrap", "padding_mode"},
     {"1,4,4,6", "GridSample x %1x3x5x2 > y align_corners:2", "align_corners"},
     {"1,4,6", "Reshape x $1,6,4 > b; NonMaxSuppression b x $3 > s; Cast s > y to:1", "end the network here, by --output-node s"},
+    {"1,4,6", "NonMaxSuppression %1x6x4 x $3 > s; Cast s > y to:1", "--output-node s"}, /* of boxes that overlap */
+    {"1,4,6", "NonMaxSuppression ~1x6x4 x $3 #0 #-9 > s; Cast s > y to:1", "--output-node s"},
     {"1,4,6", "Reshape x $1,6,4 > b; NonMaxSuppression b x $3 > s; Shape s > n; Cast n > y to:1", "--output-node s"},
 };
 

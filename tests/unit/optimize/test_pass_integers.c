@@ -27,12 +27,15 @@ static void floats_of_integers_are_computed_in_floats(void **state) {
         {17, "4,6", INTEGERS "ReduceSum i $1 > j; Cast j > y to:1", CUT " ReduceMean Mul"},
         {17, "4,6", INTEGERS "Unsqueeze i $1 > j; Gather %9x3 j > y", CUT " Unsqueeze Cast Gather"},
         {17, "4,6", INTEGERS "Add i $1 > j; Gather %9x3 j > y", CUT " Add Cast Gather"},
+        {17, "4,6", INTEGERS "Div i $2 > j; Cast j > y to:1", CUT " LeakyRelu Div Floor Sign Mul"},
+        {17, "4,6", INTEGERS "Mod i $2 > j; Cast j > y to:1", CUT " Div Floor Mul Sub"},
         {17, "4,6", "Floor x > f; Cast f > i to:6; Cast i > j to:7; Cast j > y to:1", "Floor"},
         /* beside a comparison, which becomes a float, other conditions do */
         {17, "4,6", "Greater x #0 > b; IsNaN x > n; Concat b n > c axis:0; Cast c > y to:1", "Clip Sign Relu IsNaN Cast Concat"},
         {17, "4,6", "Greater x #0 > b; IsNaN x > n; Xor b n > c; Cast c > y to:1", "Clip Sign Relu IsNaN Cast Sub LeakyRelu"},
         /* what becomes no float, and what cuts off */
-        {17, "4,6", INTEGERS "Div i $2 > j; Cast j > y to:1", "Cast Div Cast"},
+        {17, "4,6", INTEGERS "Div i $-2 > j; Cast j > y to:1", "Cast Div Cast"},
+        {17, "4,6", INTEGERS "Mod i i > j; Cast j > y to:1", "Cast Mod Cast"},
         {17, "4,6", INTEGERS "Pad i $0,0,0,1 $3 > j; Cast j > y to:1", "Cast Pad Cast"},
     };
     CHECK(rows);
@@ -60,7 +63,7 @@ static void each_integer_becomes_one_float(void **state) {
 
 static void indices_stay_integers(void **state) {
     (void)state;
-    struct onnx_graph *g = network(17, "4,6", INTEGERS "Div i $2 > d; Gather i d > j; Cast j > y to:1");
+    struct onnx_graph *g = network(17, "4,6", INTEGERS "Pow i $2 > d; Gather i d > j; Cast j > y to:1");
     graph_optimize(g, NULL);
     const struct onnx_node *last = g->nodes[g->node_count - 1];
     assert_true(graph_is(last, "Gather"));
@@ -136,6 +139,46 @@ static void lines_of_what_is_computed_are_products(void **state) {
     }
 }
 
+/* Of many a NonMaxSuppression says which, and GridSample picks rows and elements. */
+static void places_of_many_pick_rows_and_elements(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int samples;
+    } list[] = {
+        {"TopK x $20 > y i", 1},
+        {"TopK x $25 > v i axis:1 largest:0; Cast i > y to:1", 0},
+        {"Transpose x > t; TopK t $18 > y i axis:0", 1},
+        {"Transpose x > t; ReduceMax x > m axes=0 keepdims:0; TopK m $17 > v i; Unsqueeze i $1 > j; Expand j $17,4 > k; GatherElements t k "
+         "> y",
+         1},
+        {"Transpose x > t; ReduceMax x > m axes=0 keepdims:0; TopK m $17 > v i; Unsqueeze i $1 > j; Tile j $1,4 > k; GatherElements t k > "
+         "y",
+         1},
+        {"TopK x $17 > v i; Neg x > n; GatherElements n i > y axis:1", 1},
+        {"ArgMax x > i axis:1; Sub i $30 > j; GatherElements x j > y axis:1", 1},
+        {"TopK x $20 > v i; Gather x i > y axis:1", 1},
+        {"TopK x $17 > v i; Div i $7 > d; Cast d > y to:1", 0},
+        {"TopK x $17 > v i; Sub i $15 > n; Div n $4 > d; Mod n $4 > m; Mod n $4 > f fmod:1; Sub m f > e; Mul e $100 > g; Add d g > h; Cast "
+         "h > y to:1",
+         0},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct onnx_graph *g = network(17, "4,30", list[i].text);
+        int samples = 0, chosen = 0;
+        graph_optimize(g, NULL);
+        for (size_t n = 0; n < g->node_count; n++) {
+            samples += graph_is(g->nodes[n], "GridSample");
+            chosen += graph_is(g->nodes[n], "NonMaxSuppression");
+            assert_false(graph_is(g->nodes[n], "TopK") || graph_is(g->nodes[n], "GatherElements"));
+        }
+        if (samples != list[i].samples) fail_msg("%s: %d samples", list[i].text, samples);
+        assert_int_equal(chosen, strstr(list[i].text, "TopK") != NULL);
+        onnx_free(g);
+        check_numbers(17, "4,30", list[i].text, 4, 0.3f);
+    }
+}
+
 /* A condition that comes into the network: b, bool, beside x. What is left reads it by one Cast, whatever it was read by. */
 static void check_condition(const char *op, const char *inputs, const char *attributes, const char *left) {
     struct bytes graph = {0};
@@ -205,6 +248,7 @@ int main(void) {
         cmocka_unit_test(numbers_stay_what_they_are),
         cmocka_unit_test(lines_of_tables_are_counted_in_floats),
         cmocka_unit_test(lines_of_what_is_computed_are_products),
+        cmocka_unit_test(places_of_many_pick_rows_and_elements),
         cmocka_unit_test(conditions_come_in_as_numbers),
         cmocka_unit_test(ways_back_are_few),
     };
