@@ -453,11 +453,12 @@ test-arm64:  ## the recorded answers on emulated cores: Cortex-A76, Cortex-A53, 
 	@$(call golden,max,qemu-aarch64 -cpu max build/aarch64-linux-gnu/morsel)
 	@MORSEL=$(BUILD)/morsel $(TALLY) wheel-arm64 sh tests/package/wheel.sh aarch64-linux-gnu-
 
-# One table of answers, of these builds and clang's.
+# One table of answers, of these builds and clang's; and what both tools make of networks.
 test-determinism:
-	@$(sub) all networks-program
+	@$(sub) all networks-program graphs-program
 	@$(sub) REDUCED= CC=clang BUILD=build/clang all
 	@$(TALLY) determinism $(MAKE) --no-print-directory determinism-quick
+	@$(TALLY) converters sh tests/determinism/converters.sh $(MAKE_GRAPHS) $(BUILD)/morsel build/clang/morsel
 	@$(TALLY) stack sh tests/stack/run.sh --quick
 
 # The estimator of `make a76` on a program whose cycles and cache lines are known.

@@ -153,7 +153,14 @@ $(ANSWERS): $(ANSWERS_OBJECTS) $(BUILD)/libmorsel.a
 $(MAKE_NETWORKS): $(MAKE_NETWORKS).o $(UNIT_HELPERS) $(BUILD)/libtool.a $(BUILD)/libmorsel.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
-.PHONY: answers-program networks-program
+MAKE_GRAPHS := $(BUILD)/tests/determinism/make_graphs
+-include $(MAKE_GRAPHS).d
+$(MAKE_GRAPHS): $(MAKE_GRAPHS).o $(BUILD)/libtool.a $(BUILD)/libmorsel.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+.PHONY: answers-program networks-program graphs-program
+graphs-program: $(MAKE_GRAPHS)
+	@:
 answers-program: $(ANSWERS)
 	@:
 networks-program: $(MAKE_NETWORKS)

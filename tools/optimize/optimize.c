@@ -113,22 +113,35 @@ void graph_optimize(struct onnx_graph *g, struct onnx_report *report) {
                         done[i].changes == 1 ? "" : "s");
 }
 
+typedef int (*const passes_in_order[])(struct onnx_graph *g); /* NULL behind the last */
+
+/* One after the other, which a sum of calls leaves to the compiler: how many changes. */
+static int run_in_order(struct onnx_graph *g, passes_in_order list) {
+    int changes = 0;
+    for (; *list; list++) changes += (*list)(g);
+    return changes;
+}
+
 void graph_unfuse(struct onnx_graph *g) {
+    static passes_in_order fused = {pass_fused, pass_one_hots, pass_moved, NULL};
     limit_growth(g);
-    if (pass_fused(g) + pass_one_hots(g) + pass_moved(g)) edit_clean(g);
+    if (run_in_order(g, fused)) edit_clean(g);
     edit_settle(g);
 }
 
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
-    int reals = pass_floats(g);
+    static passes_in_order fused = {pass_fused, pass_moved, NULL}, said = {pass_einsum, pass_norms, pass_reduces, NULL},
+                           chosen = {pass_tables, pass_integers, pass_ends, pass_picks, pass_masks, NULL};
+    const int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);
     struct rounds rounds = rounds_of(g);
-    int fused = pass_fused(g) + pass_moved(g), masks = 0;
-    for (int changes = 1; changes && one_more(&rounds, g); masks += changes)
-        changes = pass_tables(g) + pass_integers(g) + pass_ends(g) + pass_picks(g) + pass_masks(g);
+    int all = run_in_order(g, fused);
+    for (int changes = 1; changes && one_more(&rounds, g); all += changes) changes = run_in_order(g, chosen);
     int made = pass_matrices(g); /* of constants, constants */
     for (int changes = made; changes; made += changes) changes = pass_constants(g);
-    if (fused + masks + made + pass_einsum(g) + pass_norms(g) + pass_reduces(g)) edit_clean(g);
+    all += made;
+    all += run_in_order(g, said);
+    if (all) edit_clean(g);
     edit_settle(g);
     refuse_outgrown(g, report);
 }

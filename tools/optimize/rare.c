@@ -166,8 +166,8 @@ static bool change_columns(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *weights = graph_matrix(g, node, d[1], block, &numbers);
     if (!weights) return false;
     for (int64_t i = 0; i < d[1]; i++) numbers[i * block + i % block] = 1;
-    struct onnx_value *y =
-        say(g, node, "ConvTranspose", say_reshape(g, node, x, &pictures), say_reshape(g, node, weights, &kernel), &node->outputs[0]->shape);
+    x = say_reshape(g, node, x, &pictures);
+    struct onnx_value *y = say(g, node, "ConvTranspose", x, say_reshape(g, node, weights, &kernel), &node->outputs[0]->shape);
     edit_attribute_int(g, y->producer, "group", d[1] / block);
     edit_attribute_ints(g, y->producer, "kernel_shape", f.block, 2);
     edit_attribute_ints(g, y->producer, "strides", f.stride, 2);

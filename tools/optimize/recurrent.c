@@ -119,7 +119,8 @@ static void lstm(const struct layer *l, struct onnx_value *x, const struct matri
     struct onnx_value *open = each(l, "Sigmoid", gate(l, x, 0, 3)), *more = each(l, "Tanh", gate(l, x, 3, 1));
     more = pair(l, "Mul", gate(l, open, 0, 1), more);
     s->c = s->c ? pair(l, "Add", pair(l, "Mul", gate(l, open, 2, 1), s->c), more) : more;
-    s->h = pair(l, "Mul", gate(l, open, 1, 1), each(l, "Tanh", s->c));
+    struct onnx_value *out = gate(l, open, 1, 1);
+    s->h = pair(l, "Mul", out, each(l, "Tanh", s->c));
 }
 
 /* Gates of what is kept, of what is reset, and what is new. */

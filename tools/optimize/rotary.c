@@ -26,14 +26,20 @@ static struct onnx_value *part(const struct rotary *r, struct onnx_value *x, int
     return say_slice(r->g, r->node, x, x->shape.rank - 1, from, end);
 }
 
+/* Twice `half` elements, the last of them first. */
+static struct onnx_value *exchanged(const struct rotary *r, struct onnx_value *x, int64_t half) {
+    struct onnx_value *last = part(r, x, half, 2 * half);
+    return joined(r, last, part(r, x, 0, half));
+}
+
 /* Of each pair of x the second and then the first. */
 static struct onnx_value *partners(const struct rotary *r, struct onnx_value *x) {
-    if (!r->adjacent) return joined(r, part(r, x, r->half, 2 * r->half), part(r, x, 0, r->half));
+    if (!r->adjacent) return exchanged(r, x, r->half);
     struct onnx_shape pairs = x->shape;
     pairs.dims[pairs.rank++ - 1] = r->half;
     pairs.dims[pairs.rank - 1] = 2;
     struct onnx_value *y = say_reshape(r->g, r->node, x, &pairs);
-    return say_reshape(r->g, r->node, joined(r, part(r, y, 1, 2), part(r, y, 0, 1)), &x->shape);
+    return say_reshape(r->g, r->node, exchanged(r, y, 1), &x->shape);
 }
 
 /* Lines of a constant table, by constant ids where there are such, as long as what turns. NULL: an id is none, or there is no room. */
@@ -65,7 +71,8 @@ static struct onnx_value *computed_lines(const struct rotary *r, struct onnx_val
     all.dims[all.rank - 1] = 2 * r->half;
     if (!r->adjacent) return joined(r, first, table);
     one.dims[one.rank++] = 1;
-    return say_reshape(r->g, r->node, joined(r, say_reshape(r->g, r->node, first, &one), say_reshape(r->g, r->node, table, &one)), &all);
+    first = say_reshape(r->g, r->node, first, &one);
+    return say_reshape(r->g, r->node, joined(r, first, say_reshape(r->g, r->node, table, &one)), &all);
 }
 
 /* A table as it multiplies x [batch, tokens, heads, size] or, heads first, [batch, heads, tokens, size]. NULL: not possible. */
