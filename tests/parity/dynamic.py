@@ -28,8 +28,8 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 import netbuilder
 from compare import FLOAT_LIMIT, Broken, Refused, call, convert, run_blob
-from dynamic_nets import CHAINS, saturates
-from netbuilder import Net, quiet_session
+from dynamic_nets import CHAINS
+from netbuilder import Net, quiet_session, saturates
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOOD = os.path.join(HERE, "..", "..", "..", "shared", "models", "food11_quantized_dynamic.onnx")

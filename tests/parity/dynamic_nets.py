@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: MIT
 """One layer behind a DynamicQuantizeLinear, as quantizers write it: CHAINS maps a name to a function that builds the network."""
-import os
 import zlib
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from netbuilder import MICROSOFT, finish
+from netbuilder import MICROSOFT, finish, saturates
 
 CHAINS = {}
-
-
-def saturates():
-    """Whether ONNX Runtime's sums of u8 x s8 do, as on x86 without VNNI: weights of 8 bits prove nothing there."""
-    if os.uname().machine != "x86_64" or not os.path.exists("/proc/cpuinfo"):
-        return False
-    with open("/proc/cpuinfo") as f:
-        return "_vnni" not in f.read()
 
 
 class Chain:

@@ -586,6 +586,19 @@ def instance_norm_in_integers(b):
 
 
 @net()
+def maxima_of_pictures(b):
+    """Over both sides, larger than a window of a blob."""
+    x = b.conv(b.input(1, 3, 70, 9), 3, 8, 3)
+    return b.out(b.op("ReduceMax", x, axes=[2, 3], keepdims=0), b.op("ReduceMin", x, axes=[2, 3]))
+
+
+@net(14)
+def triangles(b):
+    x = b.op("MatMul", b.input(1, 6, 16), b.weight(16, 9))
+    return b.out(b.op("Trilu", x, upper=0), b.op("Trilu", x, b.ints(2)))
+
+
+@net()
 def upsampling(b):
     x = b.conv(b.input(1, 3, 12, 12), 3, 8, 3, relu=True, strides=[2, 2])
     y = b.conv(x, 8, 12, 3, relu=True, strides=[2, 2])

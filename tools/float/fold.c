@@ -50,36 +50,73 @@ static bool gives_floats(const struct onnx_node *node) {
     return y && (y->type == ONNX_FLOAT || !strcmp(node->op, "ArgMax") || !strcmp(node->op, "ArgMin"));
 }
 
-static bool reads_constants(const struct onnx_node *node) {
-    for (int i = 0; i < node->input_count; i++) {
+/* What a value is made of: constants, or constants behind a scale of bytes, which somebody may
+ * want. Values say it in `answer`. */
+enum known { UNKNOWN, CONSTANT, BYTES, WANTED };
+
+static enum known known_of(const struct onnx_node *node) {
+    enum known all = node->input_count && node->inputs[0] ? CONSTANT : UNKNOWN;
+    for (int i = 0; i < node->input_count && all; i++) {
         const struct onnx_value *x = node->inputs[i];
-        if (x && !x->constant && !(x->producer && x->producer->done)) return false;
+        const enum known known = !x || x->constant ? CONSTANT : (enum known)x->answer;
+        all = known == UNKNOWN || all == CONSTANT ? known : all;
     }
-    return node->input_count && node->inputs[0];
+    return all;
 }
 
-/* Scales of bytes stay visible, and so does what an output is. */
-static bool can_fold(struct onnx_graph *graph, struct onnx_node *node) {
+static bool is_quantization(const struct onnx_node *node) {
+    return !strcmp(node->op, "QuantizeLinear") || !strcmp(node->op, "DequantizeLinear");
+}
+
+/* What moves bytes behind their scale, or makes them: weights stay bytes, and sums of an activation. */
+static bool leaves_bytes(const struct onnx_node *node, enum known known) {
+    const enum onnx_class class = onnx_class_of(node);
+    return is_quantization(node) || (known == BYTES && (class == ONNX_MOVE || class == ONNX_JOIN));
+}
+
+static bool spend(struct onnx_graph *graph, struct onnx_node *node) {
     struct onnx_context c = {graph, node, ""};
-    if (node->folded || !onnx_is_checked(node) || onnx_has(node, ONNX_QUANTIZED) || onnx_has(node, ONNX_DYNAMIC)) return false;
-    if (!gives_floats(node) || !reads_constants(node) || !float_operator_of(node) || !strcmp(node->op, "NonMaxSuppression")) return false;
-    for (int i = 0; i < node->output_count; i++)
-        if (node->outputs[i] && (node->outputs[i]->is_output || onnx_elements(&node->outputs[i]->shape) < 0)) return false;
     const int64_t work = work_of(node);
     return work >= 0 && onnx_spend(&c, (size_t)work);
 }
 
-/* Those that can be, in their order; `done` says which they are. */
+/* Scales of bytes stay visible, and so does what an output is. */
+static bool can_fold(struct onnx_graph *graph, struct onnx_node *node) {
+    if (!gives_floats(node) || onnx_has(node, ONNX_QUANTIZED) || !strcmp(node->op, "NonMaxSuppression")) return false;
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i] && (node->outputs[i]->is_output || onnx_elements(&node->outputs[i]->shape) < 0)) return false;
+    return spend(graph, node);
+}
+
+/* Whether a node is folded; its outputs say what they are made of. */
+static bool judge(struct onnx_graph *graph, struct onnx_node *node) {
+    const bool runs = !node->folded && onnx_is_checked(node) && !onnx_has(node, ONNX_DYNAMIC) && float_operator_of(node);
+    enum known known = runs ? known_of(node) : UNKNOWN;
+    const bool stays = known && leaves_bytes(node, known), folds = known && !stays && can_fold(graph, node);
+    known = folds ? CONSTANT : stays ? BYTES : UNKNOWN;
+    for (int i = 0; i < node->output_count; i++)
+        if (node->outputs[i]) node->outputs[i]->answer = known;
+    return folds;
+}
+
+/* Those that can be folded, and what moves bytes for them, in their order; `done` says which are folded. */
 static struct onnx_node **choose(struct onnx_graph *graph, size_t *count) {
     struct onnx_node **list = must_calloc(graph->node_count + 1, sizeof(void *));
+    bool *wanted = must_calloc(graph->node_count + 1, sizeof *wanted);
+    for (size_t i = 0; i < graph->value_count; i++) graph->values[i]->answer = UNKNOWN;
+    for (size_t i = 0; i < graph->node_count; i++) graph->nodes[i]->done = judge(graph, graph->nodes[i]);
+    for (size_t i = graph->node_count; i-- > 0;) {
+        const struct onnx_node *node = graph->nodes[i];
+        for (int k = 0; k < node->output_count && !node->done; k++)
+            wanted[i] = wanted[i] || (node->outputs[k] && node->outputs[k]->answer == WANTED);
+        wanted[i] = node->done || (wanted[i] && spend(graph, graph->nodes[i]));
+        for (int k = 0; k < node->input_count && wanted[i]; k++)
+            if (node->inputs[k] && node->inputs[k]->answer == BYTES) node->inputs[k]->answer = WANTED;
+    }
     *count = 0;
-    for (size_t i = 0; i < graph->node_count; i++) graph->nodes[i]->done = false;
     for (size_t i = 0; i < graph->node_count; i++)
-        if (can_fold(graph, graph->nodes[i])) {
-            graph->nodes[i]->done = true;
-            list[(*count)++] = graph->nodes[i];
-        }
-    for (size_t i = 0; i < graph->node_count; i++) graph->nodes[i]->done = false;
+        if (wanted[i]) list[(*count)++] = graph->nodes[i];
+    free(wanted);
     return list;
 }
 
@@ -106,7 +143,8 @@ bool executor_fold(struct onnx_graph *graph) {
     part.nodes = choose(graph, &part.node_count);
     part.output_count = 0;
     struct executor *executor = part.node_count ? executor_open_known(&part) : NULL;
-    for (size_t i = 0; i < part.node_count; i++) more = take(graph, part.nodes[i], executor) || more;
+    for (size_t i = 0; i < part.node_count; i++) more = (part.nodes[i]->done && take(graph, part.nodes[i], executor)) || more;
+    for (size_t i = 0; i < graph->node_count; i++) graph->nodes[i]->done = false;
     executor_close(executor);
     free(part.nodes);
     return more;

@@ -24,13 +24,16 @@ bool conv_geometry(struct lowering *l, struct onnx_node *node, const struct onnx
     struct onnx_window window;
     const char *why;
     if (x->shape.rank != 3 && x->shape.rank != 4)
-        return refuse(l, node, "only convolutions over one or two dimensions are supported, not over %d", x->shape.rank - 2);
+        return refuse(l, node, "only convolutions over one or two dimensions are supported in this form, not over %d: QDQ has three",
+                      x->shape.rank - 2);
     if (weights->rank != x->shape.rank)
         return refuse(l, node, "its weights %s do not have the rank of its input %s", shape_text(l, weights), shape_text(l, &x->shape));
     if (!onnx_window(node, &x->shape, weights->dims + 2, &window, &why)) return refuse(l, node, "%s", why);
     for (int i = 0; i < window.rank; i++)
         if (window.pad_begin[i] < 0 || window.pad_end[i] < 0 || window.kernel[i] > (int64_t)MORSEL_FORMAT_MAX_WINDOW)
-            return refuse(l, node, "a window of %lld with pads %lld, %lld is not supported (at most %u, no negative pads)",
+            return refuse(l, node,
+                          "a window of %lld with pads %lld, %lld is not supported (at most %u, no negative pads); of a float file "
+                          "morsel quantize takes more along one dimension",
                           (long long)window.kernel[i], (long long)window.pad_begin[i], (long long)window.pad_end[i],
                           MORSEL_FORMAT_MAX_WINDOW);
     for (int i = 0; i < window.rank; i++)

@@ -86,6 +86,29 @@ void onnx_fold_matmul(struct onnx_context *c) {
     fold_product(c, &left, &right, b->shape.dims[0], 1);
 }
 
+/* A zero point of all, or of a column. */
+static int64_t zero_of(const struct onnx_tensor *zero, int64_t column) {
+    return zero ? onnx_integer(zero, zero->count > 1 ? (size_t)column : 0) : 0;
+}
+
+/* The same of whole numbers, less their zero points. */
+void onnx_fold_matmul_integer(struct onnx_context *c) {
+    const struct onnx_tensor *a = onnx_input_constant(c->node, 0), *b = onnx_input_constant(c->node, 1),
+                             *zero_a = onnx_input_constant(c->node, 2), *zero_b = onnx_input_constant(c->node, 3);
+    if (a->shape.rank < 2 || b->shape.rank != 2 || (zero_a && zero_a->count != 1)) return;
+    const int64_t depth = b->shape.dims[0], columns = b->shape.dims[1], count = onnx_elements(&c->node->outputs[0]->shape);
+    if (zero_b && zero_b->count != 1 && (int64_t)zero_b->count != columns) return;
+    if (columns < 1 || count < 1 || depth < 1 || count > INT32_MAX / depth || !onnx_spend(c, (size_t)(count * depth))) return;
+    struct onnx_tensor *y = onnx_out_constant(c, 0);
+    for (int64_t i = 0; y && i < count; i++) {
+        int64_t sum = 0;
+        for (int64_t k = 0; k < depth; k++)
+            sum += (onnx_integer(a, (size_t)(i / columns * depth + k)) - zero_of(zero_a, 0)) *
+                   (onnx_integer(b, (size_t)(k * columns + i % columns)) - zero_of(zero_b, i % columns));
+        onnx_store_integer(y, (size_t)i, sum);
+    }
+}
+
 void onnx_fold_gemm(struct onnx_context *c) {
     const struct onnx_tensor *a = onnx_input_constant(c->node, 0), *b = onnx_input_constant(c->node, 1);
     const struct onnx_tensor *bias = onnx_input_constant(c->node, 2);

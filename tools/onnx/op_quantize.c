@@ -77,6 +77,24 @@ void onnx_fold_quantize(struct onnx_context *c) {
     }
 }
 
+/* As the operator says, in single precision; a scale of 0 is 1. */
+void onnx_fold_dynamic_quantize(struct onnx_context *c) {
+    const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
+    float low = 0, high = 0;
+    if (x->type != ONNX_FLOAT) return;
+    for (size_t i = 0; i < x->count; i++) {
+        low = fminf(low, ((const float *)x->data)[i]);
+        high = fmaxf(high, ((const float *)x->data)[i]);
+    }
+    if (!isfinite(high - low)) return;
+    const float scale = high > low ? (high - low) / 255 : 1;
+    const int64_t zero = (int64_t)nearbyintf(fminf(-low / scale, 255));
+    struct onnx_tensor *y = onnx_out_constant(c, 0), *made[2] = {y ? onnx_out_constant(c, 1) : NULL, y ? onnx_out_constant(c, 2) : NULL};
+    for (size_t i = 0; y && i < y->count; i++) onnx_store_integer(y, i, quantize(((const float *)x->data)[i], scale, zero, 0, 255));
+    if (made[0]) onnx_store_number(made[0], 0, (double)scale);
+    if (made[1]) onnx_store_integer(made[1], 0, zero);
+}
+
 /* Weights and biases stay behind their DequantizeLinear: whoever lowers the graph wants the numbers as they are quantized. */
 void onnx_fold_dequantize(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0), *scale = onnx_input_constant(c->node, 1),

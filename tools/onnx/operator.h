@@ -162,7 +162,7 @@ void onnx_store_number(struct onnx_tensor *tensor, size_t i, double value);
 onnx_infer_fn onnx_infer_conv, onnx_infer_qlinear_conv, onnx_infer_conv_integer, onnx_infer_conv_transpose;
 onnx_infer_fn onnx_infer_pool, onnx_infer_qlinear_pool, onnx_infer_global_pool, onnx_infer_qlinear_global_pool;
 onnx_infer_fn onnx_infer_einsum, onnx_infer_matmul, onnx_infer_qlinear_matmul, onnx_infer_gemm, onnx_infer_qgemm;
-onnx_fold_fn onnx_fold_matmul, onnx_fold_gemm, onnx_fold_batch_norm, onnx_fold_sums;
+onnx_fold_fn onnx_fold_matmul, onnx_fold_matmul_integer, onnx_fold_gemm, onnx_fold_dynamic_quantize, onnx_fold_batch_norm, onnx_fold_sums;
 onnx_infer_fn onnx_infer_same, onnx_infer_numbers, onnx_infer_power, onnx_infer_not, onnx_infer_logic, onnx_infer_where,
     onnx_infer_arithmetic, onnx_infer_qlinear_binary, onnx_infer_qlinear_where;
 onnx_infer_fn onnx_infer_fused_matmul, onnx_infer_fused_conv, onnx_infer_bias_gelu, onnx_infer_skip_layer_norm, onnx_infer_embed_layer_norm,

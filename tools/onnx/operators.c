@@ -62,7 +62,8 @@ static const struct onnx_operator operators[] = {
     /* matrices */
     {"", "MatMul", 1, ANY, 2, 2, 1, 0, .infer = onnx_infer_matmul, .fold = onnx_fold_matmul, .class = ONNX_LAYER, .traits = ONNX_UNCHANGED},
     {"", "Einsum", 12, ANY, 1, ANY, 1, 0, .infer = onnx_infer_einsum, .traits = ONNX_UNCHANGED},
-    {"", "MatMulInteger", 10, ANY, 2, 4, 1, GIVES_INT32, .infer = onnx_infer_matmul, .traits = ONNX_DYNAMIC},
+    {"", "MatMulInteger", 10, ANY, 2, 4, 1, GIVES_INT32, .infer = onnx_infer_matmul, .fold = onnx_fold_matmul_integer,
+     .traits = ONNX_DYNAMIC},
     {"", "QLinearMatMul", 10, ANY, 8, 8, 1, 7, .infer = onnx_infer_qlinear_matmul, .traits = ONNX_QUANTIZED},
     {"", "Gemm", 1, ANY, 2, 3, 1, 0, .infer = onnx_infer_gemm, .fold = onnx_fold_gemm, .class = ONNX_LAYER, .traits = ONNX_UNCHANGED},
     {MICROSOFT, "QGemm", 1, ANY, 6, 9, 1, GIVES_QGEMM, .infer = onnx_infer_qgemm, .traits = ONNX_QUANTIZED},
@@ -78,7 +79,7 @@ static const struct onnx_operator operators[] = {
      .traits = ONNX_QUANTIZED},
     {MICROSOFT, "DequantizeLinear", 1, ANY, 2, 3, 1, GIVES_DEQUANTIZED, .infer = onnx_infer_quantize, .fold = onnx_fold_dequantize,
      .traits = ONNX_QUANTIZED},
-    {"", "DynamicQuantizeLinear", 11, ANY, 1, 1, 3, GIVES_UINT8, .infer = onnx_infer_dynamic_quantize,
+    {"", "DynamicQuantizeLinear", 11, ANY, 1, 1, 3, GIVES_UINT8, .infer = onnx_infer_dynamic_quantize, .fold = onnx_fold_dynamic_quantize,
      .traits = ONNX_QUANTIZED | ONNX_DYNAMIC},
 
     /* quantized elementwise operators */
@@ -289,7 +290,7 @@ static const struct onnx_operator operators[] = {
     {"", "NonZero", 9, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_non_zero, .fold = onnx_fold_non_zero, .taken = TAKES "constants"},
     {"", "Range", 11, ANY, 3, 3, 1, 0, .infer = onnx_infer_range, .fold = onnx_fold_range},
     {"", "Shape", 1, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_shape_of, .fold = onnx_fold_shape_of},
-    {"", "Trilu", 14, ANY, 1, 2, 1, 0, .infer = onnx_infer_trilu, .fold = onnx_fold_trilu},
+    {"", "Trilu", 14, ANY, 1, 2, 1, 0, .infer = onnx_infer_trilu, .fold = onnx_fold_trilu, .taken = TAKES "floats and a constant diagonal"},
     {"", "Size", 1, ANY, 1, 1, 1, GIVES_INT64, .infer = onnx_infer_size_of, .fold = onnx_fold_size_of},
 
     /* over axes */

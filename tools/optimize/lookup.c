@@ -219,12 +219,31 @@ static void become_rows(struct onnx_graph *g, struct onnx_node *node, const stru
     say_as(g, node, say_reshape(g, node, rows, &node->outputs[0]->shape));
 }
 
+static bool is_number(const struct onnx_value *x, int64_t number) {
+    return x && x->constant && x->constant->count == 1 && onnx_is_integer(x->type) && onnx_integer(x->constant, 0) == number;
+}
+
+/* The index of a Where that adds `lines` to what is below 0, as frameworks write it: Gather does so itself. NULL: it is no such. */
+static struct onnx_value *counted_from_end(const struct onnx_value *at, int64_t lines) {
+    const struct onnx_node *where = at ? at->producer : NULL;
+    struct onnx_value *x = graph_is(where, "Where") ? onnx_input(where, 2) : NULL;
+    const struct onnx_node *below = x && onnx_input(where, 0) ? where->inputs[0]->producer : NULL,
+                           *more = x && onnx_input(where, 1) ? where->inputs[1]->producer : NULL;
+    if (!graph_is(below, "Less") || onnx_input(below, 0) != x || !is_number(onnx_input(below, 1), 0) || !graph_is(more, "Add")) return NULL;
+    const int first = onnx_input(more, 0) != x;
+    return onnx_input(more, first) == x && is_number(onnx_input(more, !first), lines) ? x : NULL;
+}
+
 /* Of a table, lines by whole numbers in floats. Of others, 0 and 1 times the lines, or rows. */
 bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
-    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1);
+    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *plain;
     int axis;
-    if (!graph_is(node, "Gather") || !x || !is_computed(at) || !onnx_axis_of(onnx_attribute_int(node, "axis", 0), x->shape.rank, &axis))
-        return false;
+    if (!graph_is(node, "Gather") || !x || !at || !onnx_axis_of(onnx_attribute_int(node, "axis", 0), x->shape.rank, &axis)) return false;
+    if ((plain = counted_from_end(at, x->shape.dims[axis]))) {
+        edit_set_input(g, node, 1, plain);
+        return true;
+    }
+    if (!is_computed(at)) return false;
     if (!axis && is_table(x)) {
         count_in_floats(g, node, say_cast(g, node, at, ONNX_FLOAT), at->type);
         return true;

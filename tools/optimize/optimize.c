@@ -123,14 +123,14 @@ static int run_in_order(struct onnx_graph *g, passes_in_order list) {
 }
 
 void graph_unfuse(struct onnx_graph *g) {
-    static passes_in_order fused = {pass_fused, pass_one_hots, pass_moved, NULL};
+    static passes_in_order fused = {pass_floats, pass_fused, pass_one_hots, pass_moved, NULL};
     limit_growth(g);
     if (run_in_order(g, fused)) edit_clean(g);
     edit_settle(g);
 }
 
 void graph_decompose(struct onnx_graph *g, struct onnx_report *report) {
-    static passes_in_order fused = {pass_fused, pass_moved, NULL}, said = {pass_einsum, pass_norms, pass_reduces, NULL},
+    static passes_in_order fused = {pass_fused, pass_moved, NULL}, said = {pass_einsum, pass_norms, pass_reduces, pass_maxima, NULL},
                            chosen = {pass_tables, pass_integers, pass_ends, pass_picks, pass_masks, NULL};
     const int reals = pass_floats(g);
     if (reals) onnx_notice(report, "%d values of float16 and double are float in the blob, its inputs and outputs, too", reals);

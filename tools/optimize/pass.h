@@ -38,6 +38,7 @@ int pass_affine_after(struct onnx_graph *g);  /* affine maps go into the weights
 int pass_pads(struct onnx_graph *g);          /* Pad becomes the pads of the window behind it */
 int pass_windows(struct onnx_graph *g);       /* convolutions by windows larger than blobs have them */
 int pass_pools(struct onnx_graph *g);         /* means and maxima over a whole picture are global pools */
+int pass_maxima(struct onnx_graph *g);        /* of these the maxima alone: of bytes, too, they are the same */
 
 /* A Gather or GatherElements by an index that is computed becomes a product or a GridSample, of Casts to float; a GatherND such a Gather.
  * False: it is none. */

@@ -120,12 +120,25 @@ static struct onnx_value *chosen(struct onnx_graph *g, struct onnx_node *node, c
     return y;
 }
 
+/* Which input of a Where is chosen everywhere, by a condition that is the same there; -1: by one that is not. */
+static int chosen_everywhere(const struct onnx_tensor *condition) {
+    const bool first = onnx_integer(condition, 0) != 0;
+    for (size_t i = 1; i < condition->count; i++)
+        if ((onnx_integer(condition, i) != 0) != first) return -1;
+    return first ? 1 : 2;
+}
+
 /* Infinity as what is chosen is FLT_MAX, as in pass_masks.c. */
 static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
     const struct onnx_tensor *condition = onnx_input_constant(node, 0);
     struct onnx_value *a = onnx_input(node, 1), *b = onnx_input(node, 2), *y = node->outputs[0];
     if (!graph_is(node, "Where") || !condition || !condition->count || !a || !b || y->type != ONNX_FLOAT || (a->constant && b->constant))
         return false;
+    const int all = chosen_everywhere(condition);
+    if (all > 0 && !node->inputs[all]->constant && graph_same_shape(node->inputs[all], y)) {
+        edit_become(g, node, "Identity", "", &node->inputs[all], 1);
+        return true;
+    }
     if (!can_choose(condition, a, y) || !can_choose(condition, b, y) || !graph_takes_room(g, 2 * condition->count)) return false;
     struct onnx_value *both[2] = {chosen(g, node, condition, a, true), chosen(g, node, condition, b, false)};
     edit_become(g, node, "Add", "", both, 2);

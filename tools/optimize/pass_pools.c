@@ -95,3 +95,13 @@ int pass_pools(struct onnx_graph *g) {
         changes += make_global(g, graph_node_at(g, i)) || drop_count(graph_node_at(g, i)) || split_large(g, graph_node_at(g, i));
     return changes;
 }
+
+int pass_maxima(struct onnx_graph *g) {
+    int changes = 0;
+    for (size_t i = 0; i < g->node_count; i++) {
+        struct onnx_node *node = graph_node_at(g, i);
+        changes += (graph_is(node, "ReduceMax") || graph_is(node, "MaxPool")) && make_global(g, node);
+    }
+    for (size_t i = 0; i < g->node_count; i++) changes += split_large(g, graph_node_at(g, i));
+    return changes;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Operators that few exporters write, said in those that all have: LpPool, GlobalLpPool, MeanVarianceNormalization, SwiGLU, Compress,
- * Col2Im, LRN, averages with dilations, and Sum, Mean, Max and Min of other than two operands. */
+ * Col2Im, LRN, Trilu, averages with dilations, and Sum, Mean, Max and Min of other than two operands. */
 #include "tools/onnx/operator.h"
 #include "tools/optimize/pass.h"
 #include "tools/optimize/say.h"
@@ -244,7 +244,29 @@ static bool change_many(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
+/* ---- the upper or lower part of matrices: the other one is masked ---- */
+
+static bool change_triangle(struct onnx_graph *g, struct onnx_node *node) {
+    struct onnx_value *x = onnx_input(node, 0);
+    float *numbers;
+    if (!graph_is(node, "Trilu") || !x || x->constant || x->type != ONNX_FLOAT || x->shape.rank < 2) return false;
+    if (onnx_input(node, 1) && !onnx_input_constant(node, 1)) return false;
+    const bool upper = onnx_attribute_int(node, "upper", 1) != 0;
+    const int64_t rows = x->shape.dims[x->shape.rank - 2], columns = x->shape.dims[x->shape.rank - 1],
+                  from = onnx_input(node, 1) ? onnx_integer(node->inputs[1]->constant, 0) : 0;
+    struct onnx_value *inputs[2] = {x, graph_matrix(g, node, rows, columns, &numbers)};
+    if (!inputs[1]) return false;
+    for (int64_t i = 0; i < rows * columns; i++) {
+        const int64_t off = i % columns - i / columns;
+        numbers[i] = upper ? off >= from : off <= from;
+    }
+    edit_become(g, node, "Mask", ONNX_OWN, inputs, 2);
+    node->opset = 1;
+    return true;
+}
+
 bool change_rare(struct onnx_graph *g, struct onnx_node *node) {
     return change_many(g, node) || change_spread_average(g, node) || change_lrn(g, node) || change_columns(g, node) ||
-           change_lp_pool(g, node) || change_mean_variance(g, node) || change_gated(g, node) || change_compress(g, node);
+           change_lp_pool(g, node) || change_mean_variance(g, node) || change_gated(g, node) || change_compress(g, node) ||
+           change_triangle(g, node);
 }

@@ -63,6 +63,29 @@ static void whatever_the_executor_has_is_computed(void **state) {
     }
 }
 
+/* What a quantizer put between constants: sums and functions of bytes behind their scale are floats. What is moved alone stays bytes, as
+ * weights are, with all that an activation reads. */
+static void sums_of_bytes_are_computed(void **state) {
+    (void)state;
+#define PAIR(from, to) "QuantizeLinear " from " #0.1 > q" to "; DequantizeLinear q" to " #0.1 > " to
+    static const struct {
+        const char *nodes, *left;
+    } rows[] = {
+        {PAIR("%1x4", "h") "; " PAIR("%4x4", "w") "; MatMul h w > m; " PAIR("m", "p") "; Tanh p > k; Add x k > y", "Add"},
+        {PAIR("%1x4", "h") "; Sub #1 h > k; Mul x k > y", "Mul"},
+        {PAIR("%4x4", "w") "; Transpose w > t; MatMul x t > y", "DequantizeLinear Transpose MatMul"},
+        {PAIR("%4x4", "w") "; Transpose w > t; Reshape t $4,-1 > u; MatMul x u > y", "DequantizeLinear Transpose Reshape MatMul"},
+        {PAIR("%1x2", "h") "; Concat h h > c axis:1; Relu c > k; Add x k > y", "Add"},
+        {PAIR("x", "a") "; " PAIR("%4x4", "w") "; MatMul a w > y", "QuantizeLinear DequantizeLinear DequantizeLinear MatMul"},
+        {PAIR("%1x4", "h") "; Tanh h > y; Add x h > z", "DequantizeLinear Tanh"}, /* an output */
+    };
+#undef PAIR
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        check_left("1,4", rows[i].nodes, rows[i].left);
+        check_same("1,4", rows[i].nodes);
+    }
+}
+
 /* A shape that only a run of the executor says; then all that follows is known. */
 static void shapes_follow_from_it(void **state) {
     (void)state;
@@ -101,6 +124,7 @@ static void hidden_work_stays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_the_executor_has_is_computed),
+        cmocka_unit_test(sums_of_bytes_are_computed),
         cmocka_unit_test(shapes_follow_from_it),
         cmocka_unit_test(bytes_outputs_and_too_much_work_stay),
         cmocka_unit_test(hidden_work_stays),

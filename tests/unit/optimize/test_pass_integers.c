@@ -103,7 +103,8 @@ static void lines_of_tables_are_counted_in_floats(void **state) {
         "QuantizeLinear %4x3 #0.01 > q; DequantizeLinear q #0.01 > t; ArgMax x > i axis:0 keepdims:0; Gather t i > y",
         "Mul x #2.6 > a; Clip a #-1.9 #1.9 > b; Cast b > i to:7; Gather %4x3 i > y",
         "Clip x #0 #2 > a; Floor a > b; Add b #1 > c; Cast c > i to:6; Gather %4x3 i > y",
-        "Clip x #0 #2 > a; Floor a > b; Pad b $0,0,0,1 #0.6 > c; Cast c > i to:6; Gather %4x3 i > y",   /* what Pad makes is cut, too */
+        "Clip x #0 #2 > a; Floor a > b; Pad b $0,0,0,1 #0.6 > c; Cast c > i to:6; Gather %4x3 i > y", /* what Pad makes is cut, too */
+        "Clip x #-1.9 #1.9 > a; Cast a > i to:7; Less i $0 > l; Add i $4 > m; Where l m i > w; Gather %4x3 w > y",
         "Clip x #-1.9 #1.9 > a; Cast a > i to:7; Add i $-1 > j; Unsqueeze j $0 > k; Gather %4x3 k > y", /* not where it is read */
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
