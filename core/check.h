@@ -49,7 +49,6 @@ enum morsel_error morsel_check_each(const struct morsel_check *c, enum morsel_pa
 
 enum morsel_error morsel_check_records(const struct morsel_check *c);
 enum morsel_error morsel_check_picture(const struct morsel_check *c);
-enum morsel_error morsel_check_answer(const struct morsel_check *c);
 enum morsel_error morsel_check_steps(const struct morsel_check *c);
 enum morsel_error morsel_check_groups(const struct morsel_check *c);
 /* Whether rows of the step's output are made of rows of its inputs, wherever those lie. */

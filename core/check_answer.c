@@ -98,7 +98,7 @@ static int kind_fits(const struct morsel_check *c, const struct morsel_blob_answ
     return images_fit(c, rule->output, morsel_embedding_images(io->onnx_rank, io->onnx_dims));
 }
 
-enum morsel_error morsel_check_answer(const struct morsel_check *c) {
+static enum morsel_error check_rule(const struct morsel_check *c) {
     const struct morsel_blob_header *h = c->header;
     if (!morsel_has_answer(h)) return MORSEL_OK;
     if (h->answer.count < sizeof(struct morsel_blob_answer) / 4) return MORSEL_ERR_ANSWER;
@@ -112,7 +112,7 @@ enum morsel_error morsel_check_answer(const struct morsel_check *c) {
 static enum morsel_error check_rules(const struct morsel_check *c, uint32_t index) {
     (void)index;
     enum morsel_error error = morsel_check_picture(c);
-    return error ? error : morsel_check_answer(c);
+    return error ? error : check_rule(c);
 }
 
 const struct morsel_way morsel_way_rules = {.check = check_rules};

@@ -28,7 +28,7 @@ struct morsel_step_work {
 enum morsel_rows {
     MORSEL_ROWS_NONE,     /* not by rows */
     MORSEL_ROWS_WINDOW,   /* each of those under a window: the record begins with a struct morsel_blob_window */
-    MORSEL_ROWS_NUMBERED, /* the same, but by the row's number in the picture, which rings do not keep: it stands in no group */
+    MORSEL_ROWS_NUMBERED, /* the same, and wants the number of its row in the whole picture: it cannot be in a group */
     MORSEL_ROWS_SAME      /* each of the same rows, element by element, where `period` says so */
 };
 

@@ -35,6 +35,13 @@ check "proofs that comments name are there" "$(cat core/*.[ch] kernels/*.h | tr 
     grep -oE 'Proven: tests/prove, [a-z_0-9, ]+' | sed 's/.*prove, //; s/, / and /g; s/ and /\n/g' | tr -d ' ' | sort -u | while read -r name; do
         grep -qsw "void prove_$name" tests/prove/*.c || echo "$name"
     done)"
+# Others' headers, and what the tool writes for an app, are named as well.
+# shellcheck disable=SC2086
+check "files that comments name are there" "$(awk 'FNR == 1 { inside = 0 } /\/\*/ { inside = 1 } inside { print } /\*\// { inside = 0 }' \
+    $(git ls-files '*.c' '*.h') | grep -oE '\b[a-z][a-z_0-9]+\.(c|h|py|sh)\b' | sort -u |
+    grep -vxE '(cmocka|stdio)\.h|net_use\.[ch]|model_blob\.c' | while read -r name; do
+        git ls-files "*/$name" | grep -q . || git grep -nw "$name" -- '*.c' '*.h' | head -n 1
+    done)"
 # shellcheck disable=SC2086
 check "nothing unfinished" "$(grep -nE 'TO[D]O|FIX[M]E' $files)"
 # A mapping that others write would void the checks of what was read: tests/cli/inspect.sh shows that a pipe can be read, this the rest.

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* How many steps from entry k to k + 1 on are those from entry 0 on, at most MOST_STRAIGHT: the known algorithm in linear time, which
+/* How many steps from entry k to k + 1 on are those from entry 0 on, at most AXIS_MOST_STRAIGHT: the known algorithm in linear time, which
  * copies what it knows of the stretch that reaches furthest. */
 static uint16_t *same_steps(const int32_t *table, uint32_t dim) {
     uint16_t *same = must_calloc(dim, sizeof *same);

@@ -260,9 +260,9 @@ bool product_fold_order(struct lowering *l, const struct meaning *m, struct weig
 /* Shape of weights of a product. */
 bool product_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, bool transposed, struct weights *w);
 
-/* A convolution whose window and shape of weights are known; m is what it goes over, whatever the node's first input is. */
 /* That of a 1-D operator lies along the width. */
 struct morsel_blob_window window_record(const struct onnx_window *window);
+/* A convolution whose window and shape of weights are known; m is what it goes over, whatever the node's first input is. */
 bool lower_window(struct lowering *l, struct onnx_node *node, struct meaning *m, const struct morsel_blob_conv *window,
                   const struct weights *geometry);
 

@@ -45,7 +45,7 @@ struct onnx_tensor {
     struct onnx_shape shape;
     size_t count;
     void *data;
-    /* Of what is written no more: 1 yes, -1 no, 0 nobody asked. Large constants have many readers. */
+    /* Answers that are kept, since the data is final: 1 yes, -1 no, 0 nobody asked. Large constants have many readers. */
     signed char alike; /* whether all elements are the same bytes */
     signed char mask;  /* whether it is an attention mask, as quant/insert/masks.c says */
     signed char rises; /* whether it is 0, 1, 2 .., as optimize/pass_tables.c says */

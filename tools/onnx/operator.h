@@ -82,6 +82,7 @@ enum onnx_trait {
 /* The attribute of a node that stays float. 1: it computes with whole numbers, which bytes would round. 2: with others that it must not
  * round, or a user wants it so. Ours alone: never written, and not taken from a file. */
 #define ONNX_EXACT_MARK "morsel_exact"
+enum { ONNX_IS_WHOLE = 1, ONNX_STAYS_FLOAT = 2 };
 
 struct onnx_operator {
     const char *domain, *name;

@@ -210,7 +210,7 @@ static struct onnx_value *means(struct pyramid *p, struct onnx_value *x) {
     for (int i = 0; i < p->head->bins; i++) places[i] = i;
     x = put(p, "Softmax", reshape(p, x, BOX * candidates, bins), NULL, BOX * candidates, bins);
     edit_attribute_int(p->graph, x->producer, "axis", 2);
-    edit_attribute_int(p->graph, x->producer, ONNX_EXACT_MARK, 2);
+    edit_attribute_int(p->graph, x->producer, ONNX_EXACT_MARK, ONNX_STAYS_FLOAT);
     struct onnx_value *factors = graph_floats(p->graph, x->producer, "places", &column, places);
     return reshape(p, put(p, "MatMul", x, factors, BOX * candidates, 1), candidates, BOX);
 }

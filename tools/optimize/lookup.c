@@ -97,14 +97,14 @@ static struct onnx_value *put(struct onnx_graph *g, struct onnx_node *node, cons
 static struct onnx_value *exact(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
                                 const struct onnx_shape *shape) {
     struct onnx_value *y = put(g, node, op, a, b, shape);
-    edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, 1);
+    edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
     return y;
 }
 
 /* The index is said in floats, which become integers where it is read: the only Cast of floats that blobs have. */
 static void count_in_floats(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *whole, enum onnx_type type) {
     struct onnx_value *at = say_cast(g, node, whole, type);
-    edit_attribute_int(g, at->producer, ONNX_EXACT_MARK, 1);
+    edit_attribute_int(g, at->producer, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
     edit_set_input(g, node, 1, at);
 }
 
@@ -142,7 +142,7 @@ void change_cut(struct onnx_graph *g, struct onnx_node *cast, struct onnx_value 
     struct onnx_value *inputs[2] = {exact(g, cast, "Floor", put(g, cast, "Abs", x, NULL, &x->shape), NULL, &x->shape),
                                     put(g, cast, "Sign", x, NULL, &x->shape)};
     edit_become(g, cast, "Mul", "", inputs, 2);
-    edit_attribute_int(g, cast, ONNX_EXACT_MARK, 1);
+    edit_attribute_int(g, cast, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
 }
 
 /* An index below 0 counts from the end. */
@@ -197,7 +197,7 @@ static bool is_computed(const struct onnx_value *at) {
 static void become_product(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, struct onnx_value *at) {
     struct onnx_value *inputs[2] = {ones(g, node, place_of(g, node, at, x->shape.dims[0]), x->shape.dims[0]), x};
     edit_become(g, node, "MatMul", "", inputs, 2);
-    edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
+    edit_attribute_int(g, node, ONNX_EXACT_MARK, ONNX_STAYS_FLOAT);
 }
 
 /* x as [in front of the axis, along it, behind it] */

@@ -56,27 +56,27 @@ static const struct {
     const char *name, *what;
     int (*run)(struct onnx_graph *g);
 } passes[GRAPH_PASSES] = {
-    {"constants", "results that do not depend on an input are computed", pass_constants},
+    {"constants", "what depends on constants alone is computed", pass_constants},
     {"floats", "values of float16 and double are float", pass_floats},
-    {"noops", "nodes that give what they get are gone", pass_noops},
+    {"noops", "nodes that change nothing are gone", pass_noops},
     {"opset", "operators of opsets 7 to 13 are in the form of opset 14",
      pass_opset}, /* before functions get names: HardSwish has one there */
-    {"einsum", "sums of products by letters are matrix products", pass_einsum},
-    {"fused", "what is fused, or rare, is said in operators that all have", pass_fused},
-    {"norms", "normalizations are decomposed into means and roots", pass_norms},
-    {"tables", "products with ones are lines of a table, and what is computed of these is in it", pass_tables},
-    {"choices", "computed bounds and divisions that spare zeros are arithmetic", pass_choices},
-    {"integers", "what floats are made of is computed in floats, exact up to 2^24", pass_integers},
-    {"ends", "maxima' places, comparisons and logarithms are signs, maxima and sums", pass_ends},
-    {"picks", "constants that choose are lines of a row, and factors", pass_picks},
-    {"masks", "masks are arithmetic", pass_masks}, /* both behind the choices, which are conditions, too */
-    {"matrices", "cubic resizes and running sums are products with matrices", pass_matrices},
-    {"moves", "reshapes of reshapes and transposes of transposes are one", pass_moves},
+    {"einsum", "Einsum is a matrix product", pass_einsum},
+    {"fused", "fused and rare operators are written in common ones", pass_fused},
+    {"norms", "normalizations are means, differences and roots", pass_norms},
+    {"tables", "products with one-hot rows are table lookups, with what follows in the table", pass_tables},
+    {"choices", "Clip by computed bounds and divisions that spare zeros are arithmetic", pass_choices},
+    {"integers", "integer arithmetic in front of a Cast to float is of floats, exact up to 2^24", pass_integers},
+    {"ends", "ArgMax, TopK, comparisons and LogSoftmax are arithmetic", pass_ends},
+    {"picks", "gathers and Where by constants are Gather and Mul", pass_picks},
+    {"masks", "conditions and masks are arithmetic", pass_masks}, /* both behind the choices, which are conditions, too */
+    {"matrices", "cubic Resize and CumSum are products with matrices", pass_matrices},
+    {"moves", "a Reshape of a Reshape is one, and so is a Transpose of a Transpose", pass_moves},
     /* before affine maps: the sums and products of a decomposed function belong to it */
-    {"activations", "decomposed activations have their names", pass_activations},
-    {"pads", "zeros of Pad are the padding of the window behind them", pass_pads},
+    {"activations", "decomposed activations are single operators again", pass_activations},
+    {"pads", "Pad is the padding of the window behind it", pass_pads},
     {"pools", "means and maxima over whole pictures are global pools", pass_pools},
-    {"reduces", "maxima, sums and norms are said with pools and means", pass_reduces},
+    {"reduces", "ReduceMax, ReduceSum and norms are pools and means", pass_reduces},
     {"affine-merge", "affine maps of affine maps are one", pass_affine_merge},
     {"affine-before", "batch norms and affine maps are in the weights before them", pass_affine_before},
     {"affine-after", "batch norms and affine maps are in the weights behind them", pass_affine_after},

@@ -93,7 +93,7 @@ struct onnx_value *graph_matrix(struct onnx_graph *g, const struct onnx_node *no
 }
 
 void graph_stays_float(struct onnx_graph *g, struct onnx_node *node) {
-    if (!onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) edit_attribute_int(g, node, ONNX_EXACT_MARK, 2);
+    if (!onnx_attribute_int(node, ONNX_EXACT_MARK, 0)) edit_attribute_int(g, node, ONNX_EXACT_MARK, ONNX_STAYS_FLOAT);
 }
 
 double *graph_doubles(struct onnx_graph *g, int64_t count) {

@@ -5,7 +5,7 @@
  * A pass goes over all nodes once, changes what it can and says how many changes it made; optimize.c calls them in turn until none finds
  * anything. What a pass does not see because it moved something under its own feet, it sees in the next round.
  *
- * To add a pass: a file pass_NAME.c, its function here, its row in optimize.c, its cases in tests/unit/optimize/test_passes.c.
+ * To add a pass: a file pass_NAME.c, its function here, its row in optimize.c, its cases in tests/unit/optimize/test_pass_NAME.c.
  */
 #ifndef MORSEL_TOOLS_OPTIMIZE_PASS_H
 #define MORSEL_TOOLS_OPTIMIZE_PASS_H
@@ -28,7 +28,7 @@ int pass_integers(struct onnx_graph *g);      /* floats of integers and of condi
 int pass_ends(struct onnx_graph *g);          /* ArgMax, Hardmax, LogSoftmax, comparisons of floats */
 int pass_picks(struct onnx_graph *g);         /* elements by constant indices, choices by constants */
 int pass_one_hots(struct onnx_graph *g);      /* ones in the places of integers, and products with such */
-int pass_tables(struct onnx_graph *g);        /* the same, and what is computed of lines of tables */
+int pass_tables(struct onnx_graph *g);        /* products with ones are lines of tables, and what is computed of such */
 int pass_matrices(struct onnx_graph *g);      /* cubic Resize and CumSum are matrix products */
 int pass_choices(struct onnx_graph *g);       /* computed bounds, divisions that spare zeros */
 int pass_reduces(struct onnx_graph *g);       /* maxima, sums and norms over any axes */

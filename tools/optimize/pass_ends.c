@@ -17,7 +17,7 @@ enum { LONGEST_PRODUCT = 64, MOST_OF_TOP = 16, MOST_COMPARED = 1 << 28, ROOM_OF_
 static const struct onnx_shape scalar = {0};
 
 static void mark(struct onnx_graph *g, struct onnx_node *node) {
-    edit_attribute_int(g, node, ONNX_EXACT_MARK, 1);
+    edit_attribute_int(g, node, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
 }
 
 /* The value of a new node, which is marked. */
@@ -139,8 +139,8 @@ static bool may_be_float(struct onnx_graph *g, struct onnx_value *y) {
 /* A whole number in floats that goes out of the network as an integer. */
 static bool change_cast(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0), *y = node->outputs[0];
-    const bool whole =
-        graph_is(node, "Cast") && x && x->type == ONNX_FLOAT && x->producer && onnx_attribute_int(x->producer, ONNX_EXACT_MARK, 0) == 1;
+    const bool whole = graph_is(node, "Cast") && x && x->type == ONNX_FLOAT && x->producer &&
+                       onnx_attribute_int(x->producer, ONNX_EXACT_MARK, 0) == ONNX_IS_WHOLE;
     if (!whole || y->type == ONNX_FLOAT || !y->is_output || y->uses != 1) return false;
     become(g, node, "Identity", x, NULL);
     return true;

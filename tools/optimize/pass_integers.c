@@ -51,15 +51,15 @@ static void pass_on(struct onnx_graph *g, struct onnx_node *cast, const struct o
     cast->attributes = onnx_alloc(g, (node->attribute_count + 1) * sizeof *cast->attributes);
     if (node->attribute_count) memcpy(cast->attributes, node->attributes, node->attribute_count * sizeof *cast->attributes);
     cast->attribute_count = node->attribute_count;
-    if (onnx_class_of(node) != ONNX_MOVE && onnx_class_of(node) != ONNX_JOIN) edit_attribute_int(g, cast, ONNX_EXACT_MARK, 1);
+    if (onnx_class_of(node) != ONNX_MOVE && onnx_class_of(node) != ONNX_JOIN) edit_attribute_int(g, cast, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
 }
 
 /* Floats that are 1 or 0: a Cast of what came in, or the work of pass_ends.c. */
 static bool is_condition(const struct onnx_value *x) {
     const struct onnx_node *node = x->producer;
     const struct onnx_value *from = graph_is(node, "Cast") ? onnx_input(node, 0) : NULL;
-    return x->type == ONNX_BOOL ||
-           (x->type == ONNX_FLOAT && node && (onnx_attribute_int(node, ONNX_EXACT_MARK, 0) == 1 || (from && from->type == ONNX_BOOL)));
+    return x->type == ONNX_BOOL || (x->type == ONNX_FLOAT && node &&
+                                    (onnx_attribute_int(node, ONNX_EXACT_MARK, 0) == ONNX_IS_WHOLE || (from && from->type == ONNX_BOOL)));
 }
 
 /* A condition that became an integer, or an integer another one: what the floats are made of then. NULL: neither. */
@@ -78,7 +78,7 @@ static bool is_above_zero(const struct onnx_value *x) {
 /* Of the shape of the result, and marked. */
 static struct onnx_value *whole(struct onnx_graph *g, struct onnx_node *cast, const char *op, struct onnx_value *a, struct onnx_value *b) {
     struct onnx_value *y = say(g, cast, op, a, b, &cast->outputs[0]->shape);
-    edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, 1);
+    edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
     return y;
 }
 

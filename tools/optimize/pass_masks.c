@@ -190,37 +190,11 @@ static bool change_guard(struct onnx_graph *g, struct onnx_node *node) {
     return graph_bypass(g, node, y);
 }
 
-/* Elements by constant indices are lines of all elements in a row. */
-static bool change_gather(struct onnx_graph *g, struct onnx_node *node) {
-    struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *y = node->outputs[0];
-    if (!graph_is(node, "GatherND") || !x || !at || x->constant || !at->constant || onnx_attribute_int(node, "batch_dims", 0)) return false;
-    const int rank = x->shape.rank, entries = at->shape.rank;
-    if (rank < 1 || entries < 1 || at->shape.dims[entries - 1] != rank || onnx_elements(&x->shape) < 1) return false;
-    const int64_t elements = onnx_elements(&x->shape);
-    const int count = (int)(at->constant->count / (size_t)rank);
-    int64_t *flat = onnx_alloc(g, (size_t)count * sizeof *flat);
-    for (int i = 0; i < count; i++)
-        for (int d = 0; d < rank; d++) {
-            const int64_t index = onnx_integer(at->constant, (size_t)(i * rank + d)), dim = x->shape.dims[d];
-            if (index < -dim || index >= dim) return false;
-            flat[i] = flat[i] * dim + (index < 0 ? index + dim : index);
-        }
-    struct onnx_shape row = {1, {elements}}, gathered = {1, {count}};
-    struct onnx_value *in = edit_value(g, x->name, x->type, &row), *out = edit_value(g, y->name, x->type, &gathered);
-    struct onnx_value *inputs[2] = {x, graph_int64s(g, node, "row", row.dims, 1)};
-    edit_node(g, node, "Reshape", "", NULL, inputs, 2, &in, 1)->opset = node->opset;
-    inputs[0] = in, inputs[1] = graph_int64s(g, node, "indices", flat, count);
-    edit_node(g, node, "Gather", "", NULL, inputs, 2, &out, 1)->opset = node->opset;
-    inputs[0] = out, inputs[1] = graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank);
-    edit_become(g, node, "Reshape", "", inputs, 2);
-    return true;
-}
-
 static bool change(struct onnx_graph *g, struct onnx_node *node) {
     if (node->folded || !onnx_is_checked(node) || !node->output_count || !node->outputs[0] || node->outputs[0]->constant) return false;
     if (node->outputs[0]->shape.rank < 0) return false;
-    return change_guard(g, node) || change_gather(g, node) || change_cast(g, node) || change_comparison(g, node) || change_logic(g, node) ||
-           change_move(g, node) || change_where(g, node);
+    return change_guard(g, node) || change_cast(g, node) || change_comparison(g, node) || change_logic(g, node) || change_move(g, node) ||
+           change_where(g, node);
 }
 
 /* Before the first condition becomes a float: of a float it would be something else. */

@@ -48,7 +48,7 @@ static bool change_elements(struct onnx_graph *g, struct onnx_node *node, const 
     return true;
 }
 
-/* Slices by the first of their indices; where all are given, pass_masks.c has taken it. */
+/* Slices, or single elements, by the first of their indices. */
 static bool change_slices(struct onnx_graph *g, struct onnx_node *node, const struct onnx_tensor *at) {
     const struct onnx_shape *x = &node->inputs[0]->shape;
     const int64_t given = at->shape.rank < 1 ? 0 : at->shape.dims[at->shape.rank - 1];

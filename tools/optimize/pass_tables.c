@@ -91,7 +91,7 @@ static bool find_hot(const struct onnx_value *x, struct hot *hot) {
 static struct onnx_value *exact(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, double b) {
     const struct onnx_shape scalar = {0};
     struct onnx_value *y = say(g, node, op, a, graph_floats(g, node, "place", &scalar, &b), &a->shape);
-    edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, 1);
+    edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
     return y;
 }
 
@@ -118,7 +118,7 @@ static bool change_product(struct onnx_graph *g, struct onnx_node *node) {
     if (places.rank != hot.at->shape.rank) hot.at = say_reshape(g, node, hot.at, &places);
     struct onnx_value *at = exact(g, node, "Add", say_cast(g, node, hot.at, ONNX_FLOAT), (double)(hot.wraps ? hot.count + 1 : 1));
     at = say_cast(g, node, exact(g, node, "Min", exact(g, node, "Max", at, 0), (double)(lines - 1)), ONNX_INT64);
-    edit_attribute_int(g, at->producer, ONNX_EXACT_MARK, 1);
+    edit_attribute_int(g, at->producer, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
     struct onnx_value *inputs[2] = {between_zeros(g, node, t, lines), at};
     edit_become(g, node, "Gather", "", inputs, 2);
     node->opset = SAY_OPSET;

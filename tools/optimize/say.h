@@ -37,29 +37,31 @@ void say_output(struct onnx_graph *g, const struct onnx_node *node, int i, struc
 void say_first_output_alone(struct onnx_node *node);
 bool say_is_read(const struct onnx_node *node, int output);
 
-/* LSTM, GRU and RNN. False: in a form that nobody knows. */
+/* What follows says whole operators. False: the node is none, or of a form that is not taken; it is as it was. */
+
+/* LSTM, GRU and RNN. */
 bool change_recurrent(struct onnx_graph *g, struct onnx_node *node);
 
-/* DFT and STFT. False: in a form that nobody knows. Before the first: what stays float with them. */
+/* DFT and STFT. Before the first: what stays float with them. */
 bool change_spectrum(struct onnx_graph *g, struct onnx_node *node);
 void spectra_keep_float(struct onnx_graph *g);
 
-/* AffineGrid. False: it is none, or has no room. */
+/* AffineGrid. */
 bool change_affine_grid(struct onnx_graph *g, struct onnx_node *node);
 
-/* LpPool, GlobalLpPool, MeanVarianceNormalization, SwiGLU, Compress. False: it is none of them, or in a form that nobody knows. */
+/* What rare.c begins with a list of. */
 bool change_rare(struct onnx_graph *g, struct onnx_node *node);
 
-/* ScatterND, ScatterElements and Scatter by constants. False: it is none, or in a form that nobody knows. */
+/* ScatterND, ScatterElements and Scatter by constants. */
 bool change_scatter(struct onnx_graph *g, struct onnx_node *node);
 
-/* Conv and pools over three dimensions. False: it is none, or has computed weights. */
+/* Conv and pools over three dimensions. */
 bool change_volume(struct onnx_graph *g, struct onnx_node *node);
 
-/* RotaryEmbedding. False: it is none, or in a form that nobody knows. */
+/* RotaryEmbedding. */
 bool change_rotary(struct onnx_graph *g, struct onnx_node *node);
 
-/* com.microsoft's Attention, QAttention and MultiHeadAttention, and ai.onnx's Attention. False: in a form that nobody knows. */
+/* com.microsoft's Attention, QAttention and MultiHeadAttention, and ai.onnx's Attention. */
 bool change_fused_attention(struct onnx_graph *g, struct onnx_node *node);
 
 #endif

@@ -3,14 +3,10 @@
 #include "tools/optimize/sentence.h"
 #include "tools/optimize/edit.h"
 #include "tools/optimize/pass.h"
+#include "tools/optimize/say.h"
 #include <string.h>
 
 enum { FLOAT_TYPE = 1 }; /* TensorProto.FLOAT */
-
-static struct onnx_value *number(struct onnx_graph *g, const struct onnx_node *node, const char *part, double value) {
-    const struct onnx_shape scalar = {0};
-    return graph_floats(g, node, part, &scalar, &value);
-}
 
 static struct onnx_value *two(struct onnx_graph *g, struct onnx_node *node, const char *op, struct onnx_value *a, struct onnx_value *b,
                               const struct onnx_shape *shape) {
@@ -36,22 +32,14 @@ static struct onnx_value *mean(struct onnx_graph *g, struct onnx_node *node, str
     there = two(g, node, "Reshape", there, graph_int64s(g, node, "column", column, 3), &shape);
     struct onnx_value *share = graph_reduce(g, node, "ReduceMean", there, &tokens, 1, &one);
     struct onnx_value *sum = graph_reduce(g, node, "ReduceMean", two(g, node, "Mul", x, there, &x->shape), &tokens, 1, &line);
-    return two(g, node, "Div", sum, two(g, node, "Max", share, number(g, node, "least", 1e-9), &one), &line);
-}
-
-static struct onnx_value *first(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
-    const int64_t begin = 0, end = 1, axis = 1;
-    struct onnx_shape line = {3, {x->shape.dims[0], 1, x->shape.dims[2]}};
-    struct onnx_value *inputs[4] = {x, graph_int64s(g, node, "begin", &begin, 1), graph_int64s(g, node, "end", &end, 1),
-                                    graph_int64s(g, node, "axis", &axis, 1)};
-    return graph_put(g, node, "Slice", inputs, 4, &line);
+    return two(g, node, "Div", sum, two(g, node, "Max", share, say_number(g, node, "least", 1e-9), &one), &line);
 }
 
 static struct onnx_value *normalized(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x) {
     const int64_t width = 2;
     struct onnx_shape one = {3, {x->shape.dims[0], 1, 1}};
     struct onnx_value *length = graph_reduce(g, node, "ReduceL2", x, &width, 1, &one);
-    return two(g, node, "Div", x, two(g, node, "Max", length, number(g, node, "shortest", 1e-12), &one), &x->shape);
+    return two(g, node, "Div", x, two(g, node, "Max", length, say_number(g, node, "shortest", 1e-12), &one), &x->shape);
 }
 
 bool sentence_pool(struct onnx_graph *g, enum sentence_pooling pooling, bool normalize, struct failure *failure) {
@@ -65,7 +53,7 @@ bool sentence_pool(struct onnx_graph *g, enum sentence_pooling pooling, bool nor
     if (pooling == SENTENCE_MEAN && !mask)
         return failure_set(failure, STATUS_INPUT,
                            "pooling \"mean\" wants an input attention_mask [batch, tokens]; there is none that fits");
-    y = pooling == SENTENCE_MEAN ? mean(g, node, y, mask) : first(g, node, y);
+    y = pooling == SENTENCE_MEAN ? mean(g, node, y, mask) : say_slice(g, node, y, 1, 0, 1);
     if (normalize) y = normalized(g, node, y);
     struct onnx_value *output = edit_value(g, SENTENCE_OUTPUT, ONNX_FLOAT, &y->shape);
     edit_node(g, NULL, "Identity", "", NULL, &y, 1, &output, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A network taken apart, as verb_inspect.c shows it: gathered once, printed as text or JSON. */
+/* A network taken apart, as inspect.c shows it: gathered once, printed as text or JSON. */
 #ifndef MORSEL_TOOLS_VERBS_INSPECT_H
 #define MORSEL_TOOLS_VERBS_INSPECT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the checksum sees beyond single bytes (test_runtime_open.c): pairs of bits, words that changed places, blocks of zeros. */
+/* What the checksum sees beyond single bytes (test_damage.c, test_check.c): pairs of bits, words that changed places, blocks of zeros. */
 #include "core/checksum.h"
 #include "core/format.h"
 #include "tests/unit/support/blob_builder.h"

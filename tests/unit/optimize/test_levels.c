@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which outputs of a detector become one, in which order, and which stay as they are. What the numbers are: tests/parity/levels.py. */
+/* Which outputs of a detector become one, in which order, and which stay as they are. What the numbers are: tests/detect/levels.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

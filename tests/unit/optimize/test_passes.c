@@ -315,7 +315,7 @@ static void every_pass_is_noticed_once(void **state) {
     struct onnx_graph *g = network(14, PICTURE, CONV "BatchNormalization c" NORM6 "> b; Identity b > i; Relu i > y");
     graph_optimize(g, &report);
     assert_int_equal(report.notice_count, 2);
-    assert_non_null(strstr(report.notices[0], "noops: nodes that give what they get are gone; 1 change"));
+    assert_non_null(strstr(report.notices[0], "noops: nodes that change nothing are gone; 1 change"));
     assert_non_null(strstr(report.notices[1], "affine-before"));
     onnx_report_free(&report);
     graph_optimize(g, &report); /* nothing is left to do */

@@ -4,7 +4,7 @@
  *
  * A buffer lives from the step that writes it to the last step that reads it; two that live at once never overlap, but for a step that may
  * write over its input (elementwise, same size, read for the last time). Step slots come first, then the buffers. Steps that stream rows
- * form groups (group.h); what a group touches lives from its first step to its last.
+ * form groups (plan_groups.h); what a group touches lives from its first step to its last.
  */
 #ifndef MORSEL_TOOLS_NET_PLAN_PLAN_H
 #define MORSEL_TOOLS_NET_PLAN_PLAN_H

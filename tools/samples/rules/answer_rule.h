@@ -7,8 +7,6 @@
 #include "core/morsel.h"
 #include "tools/base/npy.h"
 
-#define ANSWER_RULE_EXAMPLE "{\"kind\": \"detections\", \"head\": \"yolov8\", \"threshold\": 0.25, \"iou\": 0.45, \"most\": 100}"
-
 /* As the file states it; what depends on the network is found by answer_rule_fit(). */
 struct answer_rule {
     struct morsel_blob_answer record;

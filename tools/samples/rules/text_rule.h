@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TEXT_RULE_EXAMPLE "{\"tokenizer\": \"tokenizer.json\", \"max_length\": 128, \"pooling\": \"mean\", \"normalize\": true}"
-
 enum text_pooling { TEXT_POOLING_NONE, TEXT_POOLING_MEAN, TEXT_POOLING_FIRST };
 
 struct text_rule {

@@ -68,7 +68,8 @@ static bool layers_exist(const struct quantize_call *call, const struct onnx_gra
 static void mark_excluded(const struct scheme_options *options, struct onnx_graph *graph) {
     for (size_t n = 0; n < graph->node_count; n++) {
         struct onnx_node *node = graph->nodes[n];
-        if (onnx_class_of(node) == ONNX_OTHER && scheme_excludes(options, node)) edit_attribute_int(graph, node, ONNX_EXACT_MARK, 2);
+        if (onnx_class_of(node) == ONNX_OTHER && scheme_excludes(options, node))
+            edit_attribute_int(graph, node, ONNX_EXACT_MARK, ONNX_STAYS_FLOAT);
     }
 }
 
