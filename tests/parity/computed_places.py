@@ -82,10 +82,21 @@ def gathered(b):
         at = b.op("Sub", at, b.ints(many))
     if b.pick(True, False):
         return b.out(b.op("Gather", x, at, axis=axis))
-    x = b.input(1, many, b.pick(1, 6, 32))
+    first = b.pick(1, 1, 3)  # of one picture or of several
+    x = b.input(first, many, b.pick(1, 6, 32))
     at = b.op("Unsqueeze", at, b.ints(-1))
-    zeros = b.op("Mul", at, b.ints(0))
-    return b.out(b.op("GatherND", x, b.op("Concat", zeros, at, axis=-1)))
+    which = b.op("Mod", at, b.ints(first))
+    return b.out(b.op("GatherND", x, b.op("Concat", which, at, axis=-1)))
+
+
+def nearest(b):
+    """Pixels at coordinates that are computed, kept within the picture, as discrete deformable attention reads them."""
+    h, w, k = (int(b.rng.integers(2, 30)) for _ in range(3))
+    at = b.op("Add", b.op("Mul", b.input(2, k, 2), b.const(np.array([h, w], np.float32))), b.const(np.float32(0.5)))
+    at = b.op("Cast", at, to=7)
+    sides = [b.op("Clip", b.op("Gather", at, b.ints(i), axis=2), b.const(np.int64(0)), b.const(np.int64(n - 1))) for i, n in ((0, h), (1, w))]
+    batch = b.const(np.repeat(np.arange(2), k).reshape(2, k, 1))
+    return b.out(b.op("GatherND", b.input(2, h, w, b.pick(1, 8, 12)), b.op("Concat", batch, *sides, axis=-1)))
 
 
 def best_of_all(b):
@@ -115,7 +126,7 @@ def main():
     parser.add_argument("--seeds", type=int)
     options = parser.parse_args()
     seeds, failed = options.seeds or (6 if options.quick else 60), 0
-    kinds = (top, queries, elements, gathered, best_of_all, divided)
+    kinds = (top, queries, elements, gathered, nearest, best_of_all, divided)
     for build in kinds:
         for seed in range(seeds):
             b = Graph(f"-{build.__name__}-{seed}")

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FAR = 8, MANY = 1 << 12 }; /* steps back, each of which may be of two operands; nodes and numbers that are looked at, in all */
+enum { FAR = 16, MANY = 1 << 12 }; /* steps back, each of which may be of two operands; nodes and numbers that are looked at, in all */
 enum { MOST_LINES = 1 << 12, MOST_ONES = 1 << 16, MOST_COUNTED = 1 << 22 };
 
 struct search {
@@ -27,8 +27,8 @@ static bool is_one_of(const struct onnx_node *node, const char *const *ops) {
 }
 
 static enum index index_kind(const struct onnx_value *x, int depth, struct search *search) {
-    static const char *const sums[] = {"Add",       "Sub",       "Mul",       "Max",    "Min", "Sum", "Neg", "Abs",
-                                       "ReduceSum", "ReduceMax", "ReduceMin", "CumSum", "Div", "Mod", NULL},
+    static const char *const sums[] = {"Add",       "Sub",       "Mul",       "Max",    "Min", "Sum", "Neg",  "Abs",
+                                       "ReduceSum", "ReduceMax", "ReduceMin", "CumSum", "Div", "Mod", "Clip", NULL},
                              *const places[] = {"ArgMax", "ArgMin", "TopK", NULL};
     const struct onnx_node *node = x->producer;
     if (x->type == ONNX_BOOL) return COMPUTED;
@@ -318,29 +318,43 @@ bool change_elements_lookup(struct onnx_graph *g, struct onnx_node *node) {
     return true;
 }
 
-/* GatherND where there is one place along all dimensions that it chooses from but the last: a Gather along that one. */
+/* The place along some first dimensions of x, which are seen as one, of an index that has one number for each of them. */
+static struct onnx_value *place_along(struct onnx_graph *g, struct onnx_node *node, const struct onnx_shape *x, struct onnx_value *at) {
+    const int last = at->shape.rank - 1;
+    struct onnx_value *sum = NULL;
+    int64_t stride = 1;
+    for (int64_t d = at->shape.dims[last]; d-- > 0; stride *= x->dims[d]) {
+        struct onnx_value *place = place_of(g, node, say_slice(g, node, at, last, d, d + 1), x->dims[d]);
+        if (stride > 1) place = exact(g, node, "Mul", place, say_number(g, node, "stride", (double)stride), &place->shape);
+        sum = sum ? exact(g, node, "Add", sum, place, &place->shape) : place;
+    }
+    return sum;
+}
+
+/* GatherND: where there is one place along all dimensions that it chooses from but the last, a Gather along that one; else rows. */
 bool change_slices_lookup(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *y = node->outputs[0];
-    struct search search = {MANY};
-    if (!graph_is(node, "GatherND") || !x || x->type != ONNX_FLOAT || !at || at->constant || at->shape.rank < 1 || y->shape.rank < 0 ||
+    if (!graph_is(node, "GatherND") || !x || x->type != ONNX_FLOAT || !is_computed(at) || at->shape.rank < 1 || y->shape.rank < 0 ||
         onnx_attribute_int(node, "batch_dims", 0))
         return false;
     const int last = at->shape.rank - 1;
     const int64_t chosen = at->shape.dims[last];
-    if (chosen < 1 || chosen > x->shape.rank || index_kind(at, FAR, &search) != COMPUTED) return false;
-    for (int64_t d = 0; d + 1 < chosen; d++)
-        if (x->shape.dims[d] != 1) return false;
-    const int64_t lines = x->shape.dims[chosen - 1], which = chosen - 1;
-    if (lines < 1 || onnx_elements(&x->shape) < 1) return false;
-    const struct onnx_shape table = {2, {lines, onnx_elements(&x->shape) / lines}};
-    struct onnx_shape one = at->shape, rows = at->shape;
-    one.dims[last] = 1, rows.dims[last] = 1, rows.dims[rows.rank++] = table.dims[1];
-    if (rows.rank >= ONNX_MAX_RANK) return false;
+    int64_t lines = 1;
+    if (chosen < 1 || chosen > x->shape.rank || onnx_elements(&x->shape) < 1 || at->shape.rank + 1 >= ONNX_MAX_RANK) return false;
+    for (int64_t d = 0; d < chosen; d++) lines *= x->shape.dims[d];
+    const struct onnx_shape table = {2, {lines, onnx_elements(&x->shape) / lines}}, rows = {3, {1, lines, table.dims[1]}},
+                            list = {2, {1, onnx_elements(&at->shape) / chosen}};
+    if (lines != x->shape.dims[chosen - 1]) {
+        if (lines > SAY_ROWS_MOST || x->constant) return false;
+        struct onnx_value *places = say_reshape(g, node, place_along(g, node, &x->shape, at), &list);
+        say_as(g, node, say_reshape(g, node, say_rows(g, node, say_reshape(g, node, x, &rows), places), &y->shape));
+        return true;
+    }
+    struct onnx_shape picked = at->shape;
+    picked.dims[last] = 1, picked.dims[picked.rank++] = table.dims[1];
     x = put(g, node, "Reshape", x, graph_int64s(g, node, "table", table.dims, 2), &table);
-    at = put(g, node, "Gather", at, graph_int64s(g, node, "which", &which, 1), &one);
-    edit_attribute_int(g, at->producer, "axis", last);
-    at->type = node->inputs[1]->type;
-    struct onnx_value *inputs[2] = {put(g, node, "Gather", x, at, &rows), graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank)};
+    at = say_slice(g, node, at, last, chosen - 1, chosen);
+    struct onnx_value *inputs[2] = {put(g, node, "Gather", x, at, &picked), graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank)};
     edit_become(g, node, "Reshape", "", inputs, 2);
     return true;
 }
