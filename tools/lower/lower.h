@@ -260,6 +260,10 @@ bool product_fold_order(struct lowering *l, const struct meaning *m, struct weig
 /* Shape of weights of a product. */
 bool product_geometry(struct lowering *l, struct onnx_node *node, const struct onnx_tensor *t, bool transposed, struct weights *w);
 
+/* X of a pool in QOperator form, qualified, and what becomes of its Y; NULL: refused. Inputs X, x_scale, x_zero_point, y_scale,
+ * y_zero_point. */
+struct meaning *qlinear_pool(struct lowering *l, struct onnx_node *node, struct tail *tail);
+
 /* That of a 1-D operator lies along the width. */
 struct morsel_blob_window window_record(const struct onnx_window *window);
 /* A convolution whose window and shape of weights are known; m is what it goes over, whatever the node's first input is. */

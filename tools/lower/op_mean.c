@@ -95,21 +95,30 @@ bool lower_global_pool(struct lowering *l, struct onnx_node *node) {
     return mean_of(l, node, node->outputs[0], m, &axes);
 }
 
-/* Inputs X, x_scale, x_zero_point, y_scale, y_zero_point. */
-bool lower_qlinear_global_pool(struct lowering *l, struct onnx_node *node) {
+struct meaning *qlinear_pool(struct lowering *l, struct onnx_node *node, struct tail *tail) {
     struct meaning *m = activation(l, node, 0);
     struct quantization in;
-    struct tail tail = {.value = node->outputs[0], .quantized = true};
     const char *why;
-    if (!m) return false;
-    if (onnx_attribute_int(node, "channels_last", 0))
-        return refuse(l, node, "channels_last = 1 is not supported: convert the model before ONNX Runtime optimizes its layout");
+    *tail = (struct tail){.value = node->outputs[0], .quantized = true};
+    if (!m) return NULL;
+    if (onnx_attribute_int(node, "channels_last", 0)) {
+        refuse(l, node, "channels_last = 1 is not supported: convert the model before ONNX Runtime optimizes its layout");
+        return NULL;
+    }
     if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
-        !read_quantization(node, 3, 4, node->inputs[0]->type, &tail.q, &why))
-        return refuse(l, node, "%s", why);
-    if (!meaning_qualify(l, node, m, in.scale, in.zero)) return false;
-    tail.out_min = type_min(tail.q.type);
-    tail.out_max = type_max(tail.q.type);
+        !read_quantization(node, 3, 4, node->inputs[0]->type, &tail->q, &why)) {
+        refuse(l, node, "%s", why);
+        return NULL;
+    }
+    tail->out_min = type_min(tail->q.type);
+    tail->out_max = type_max(tail->q.type);
+    return meaning_qualify(l, node, m, in.scale, in.zero) ? m : NULL;
+}
+
+bool lower_qlinear_global_pool(struct lowering *l, struct onnx_node *node) {
+    struct tail tail;
+    struct meaning *m = qlinear_pool(l, node, &tail);
+    if (!m) return false;
     struct axes axes = picture_axes(m);
     return add_mean(l, node, m, &axes, &tail);
 }

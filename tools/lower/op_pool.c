@@ -105,23 +105,11 @@ bool lower_pool(struct lowering *l, struct onnx_node *node) {
     return whole ? lower_global_pool(l, node) : lower_average(l, node, m, &p);
 }
 
-/* Inputs X, x_scale, x_zero_point, y_scale, y_zero_point. */
 bool lower_qlinear_average_pool(struct lowering *l, struct onnx_node *node) {
-    struct meaning *m = activation(l, node, 0);
-    struct quantization in;
-    struct tail tail = {.value = node->outputs[0], .quantized = true};
+    struct tail tail;
+    struct meaning *m = qlinear_pool(l, node, &tail);
     struct morsel_blob_pool p;
-    const char *why;
     bool whole;
-    if (!m) return false;
-    if (onnx_attribute_int(node, "channels_last", 0))
-        return refuse(l, node, "channels_last = 1 is not supported: convert the model before ONNX Runtime optimizes its layout");
-    if (!read_quantization(node, 1, 2, node->inputs[0]->type, &in, &why) ||
-        !read_quantization(node, 3, 4, node->inputs[0]->type, &tail.q, &why))
-        return refuse(l, node, "%s", why);
-    if (!meaning_qualify(l, node, m, in.scale, in.zero) || !read_window(l, node, &p, &whole)) return false;
-    if (whole) return lower_qlinear_global_pool(l, node);
-    tail.out_min = type_min(tail.q.type);
-    tail.out_max = type_max(tail.q.type);
-    return add_pool(l, node, m, MORSEL_STEP_AVERAGE_POOL, &p, &tail);
+    if (!m || !read_window(l, node, &p, &whole)) return false;
+    return whole ? lower_qlinear_global_pool(l, node) : add_pool(l, node, m, MORSEL_STEP_AVERAGE_POOL, &p, &tail);
 }
