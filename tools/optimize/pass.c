@@ -12,6 +12,10 @@ bool graph_goes_on(struct onnx_graph *g, size_t i) {
     return !memory->outgrown;
 }
 
+bool graph_is_open(const struct onnx_node *node) {
+    return !node->folded && onnx_is_checked(node) && node->output_count && node->outputs[0] && node->outputs[0]->shape.rank >= 0;
+}
+
 bool graph_is(const struct onnx_node *node, const char *op) {
     return node && onnx_is_checked(node) && !*node->domain && *node->op == *op && !strcmp(node->op, op);
 }

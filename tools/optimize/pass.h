@@ -49,6 +49,8 @@ bool change_slices_lookup(struct onnx_graph *g, struct onnx_node *node);
 
 /* Whether a pass that puts nodes in goes on with node i: there is one, and the network has not grown too long to become a blob. */
 bool graph_goes_on(struct onnx_graph *g, size_t i);
+/* A node that a pass may change: checked, not folded, with a first output whose shape is known. */
+bool graph_is_open(const struct onnx_node *node);
 /* An operator of ai.onnx. */
 bool graph_is(const struct onnx_node *node, const char *op);
 /* Computes a node of constants, which onnx_infer() saw with others or not at all. False: it is none, or is left to run. */

@@ -370,9 +370,7 @@ int pass_ends(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; graph_goes_on(g, i); i++) {
         struct onnx_node *node = graph_node_at(g, i);
-        if (node->folded || !onnx_is_checked(node) || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0)
-            continue;
-        if (!*node->domain && node->opset < FIRST_OPSET) continue;
+        if (!graph_is_open(node) || (!*node->domain && node->opset < FIRST_OPSET)) continue;
         changes += change_cast(g, node) || change_comparison(g, node) || change_arg(g, node) || change_top(g, node) ||
                    change_order(g, node) || change_hardmax(g, node) || change_log_softmax(g, node) || change_reduce(g, node) ||
                    change_product(g, node);

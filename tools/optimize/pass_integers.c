@@ -215,9 +215,7 @@ static bool reads_sums(const struct onnx_node *node) {
 }
 
 static bool looks_up(struct onnx_graph *g, struct onnx_node *node) {
-    if (node->folded || !onnx_is_checked(node) || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0)
-        return false;
-    return change_lookup(g, node) || change_elements_lookup(g, node) || change_slices_lookup(g, node);
+    return graph_is_open(node) && (change_lookup(g, node) || change_elements_lookup(g, node) || change_slices_lookup(g, node));
 }
 
 /* The place of the largest integer is that of the largest float. */

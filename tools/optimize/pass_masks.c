@@ -191,8 +191,7 @@ static bool change_guard(struct onnx_graph *g, struct onnx_node *node) {
 }
 
 static bool change(struct onnx_graph *g, struct onnx_node *node) {
-    if (node->folded || !onnx_is_checked(node) || !node->output_count || !node->outputs[0] || node->outputs[0]->constant) return false;
-    if (node->outputs[0]->shape.rank < 0) return false;
+    if (!graph_is_open(node) || node->outputs[0]->constant) return false;
     return change_guard(g, node) || change_cast(g, node) || change_comparison(g, node) || change_logic(g, node) || change_move(g, node) ||
            change_where(g, node);
 }

@@ -75,9 +75,7 @@ int pass_matrices(struct onnx_graph *g) {
     int changes = 0;
     for (size_t i = 0; graph_goes_on(g, i); i++) {
         struct onnx_node *node = graph_node_at(g, i);
-        if (node->folded || !onnx_is_checked(node) || !node->output_count || !node->outputs[0] || node->outputs[0]->shape.rank < 0)
-            continue;
-        changes += change_sums(g, node) || change_resize(g, node);
+        changes += graph_is_open(node) && (change_sums(g, node) || change_resize(g, node));
     }
     return changes;
 }
