@@ -48,8 +48,8 @@ static uint32_t select_next(const struct morsel_non_max_suppression_args *a, con
     struct box box;
     for (uint32_t i = 0; i < a->count; i++) {
         if (a->gone[i]) continue;
-        take_box(&box, boxes + 4 * i, a->centre);
-        if (overlap(last, &box, a->overlap)) a->gone[i] = 1;
+        if (last->area > 0) take_box(&box, boxes + 4 * i, a->centre);
+        if (last->area > 0 && overlap(last, &box, a->overlap)) a->gone[i] = 1;
         else if (best == a->count || scores[i] > scores[best]) best = i;
     }
     return best;

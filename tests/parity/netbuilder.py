@@ -166,7 +166,6 @@ def quiet_session(model, optimize=True, path=None, threads=1):
         return quiet_session(model, False, path, threads)  # of s8 by s8 its optimizer then makes nodes that it has no kernels for
 
 
-
 @dataclasses.dataclass(frozen=True)
 class Form:
     qdq: bool = True

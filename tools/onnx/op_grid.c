@@ -79,10 +79,14 @@ bool onnx_suppression_read(const struct onnx_node *node, struct onnx_suppression
     return centre == 0 || centre == 1;
 }
 
-/* Objects of no area overlap none, and without a threshold each has its row. */
-static bool suppresses_none(const struct onnx_node *node, const struct onnx_suppression *s) {
+/* Objects of no area overlap none, and without a threshold each has its row, whose score a Clip keeps above -inf. */
+static bool suppresses_none(const struct onnx_node *node) {
     const struct onnx_tensor *boxes = onnx_input_constant(node, 0);
-    if (!boxes || s->least > -INFINITY) return false;
+    const struct onnx_node *clip = node->inputs[1]->producer;
+    const struct onnx_tensor *least = clip && !strcmp(clip->op, "Clip") && !*clip->domain ? onnx_input_constant(clip, 1) : NULL;
+    const bool finite = least ? least->count == 1 && onnx_number(least, 0) > -INFINITY
+                              : clip && clip->opset < 11 && !strcmp(clip->op, "Clip") && onnx_attribute(clip, "min");
+    if (!boxes || onnx_input(node, 4) || !finite) return false;
     for (size_t i = 0; i < boxes->count; i++)
         if (onnx_number(boxes, i) != 0) return false;
     return true;
@@ -98,7 +102,7 @@ bool onnx_infer_suppression(struct onnx_context *c) {
     const char *why;
     if (!onnx_takes_numbers(c)) return false;
     if (!onnx_suppression_read(c->node, &s, &why)) return onnx_bad(c, "%s", why);
-    if (is_read(c->node->outputs[0]) && !suppresses_none(c->node, &s))
+    if (is_read(c->node->outputs[0]) && !suppresses_none(c->node))
         return onnx_bad(c, "what follows depends on how many objects it selects: end the network here, by --output-node %.80s",
                         c->node->outputs[0]->name);
     if (s.images * s.classes > INT32_MAX / 3 || s.images * s.classes * s.most > INT32_MAX / 3)

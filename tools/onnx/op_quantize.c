@@ -77,11 +77,11 @@ void onnx_fold_quantize(struct onnx_context *c) {
     }
 }
 
-/* As the operator says, in single precision; a scale of 0 is 1. */
+/* As the operator says, in single precision; of an empty range the scale is 1. */
 void onnx_fold_dynamic_quantize(struct onnx_context *c) {
     const struct onnx_tensor *x = onnx_input_constant(c->node, 0);
     float low = 0, high = 0;
-    if (x->type != ONNX_FLOAT) return;
+    if (x->type != ONNX_FLOAT || !onnx_spend(c, x->count)) return;
     for (size_t i = 0; i < x->count; i++) {
         low = fminf(low, ((const float *)x->data)[i]);
         high = fmaxf(high, ((const float *)x->data)[i]);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { FAR = 16, MANY = 1 << 12 }; /* steps back, each of which may be of two operands; nodes and numbers that are looked at, in all */
-enum { MOST_LINES = 1 << 12, MOST_ONES = 1 << 16, MOST_COUNTED = 1 << 22 };
+enum { MOST_COUNTED = 1 << 22 };
 
 struct search {
     size_t left;
@@ -156,20 +156,6 @@ static struct onnx_value *from_start(struct onnx_graph *g, struct onnx_node *nod
     return exact(g, node, "Add", at, more, &at->shape);
 }
 
-/* 1 in the place of the index, 0 elsewhere. */
-static struct onnx_value *ones(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *at, int64_t count) {
-    double *numbers = graph_doubles(g, count);
-    struct onnx_shape one = at->shape, all = at->shape;
-    const struct onnx_shape line = {1, {count}};
-    for (int64_t i = 0; i < count; i++) numbers[i] = (double)i;
-    one.dims[one.rank++] = 1, all.dims[all.rank++] = count;
-    at = exact(g, node, "Reshape", at, graph_int64s(g, node, "one", one.dims, one.rank), &one);
-    at = exact(g, node, "Expand", at, graph_int64s(g, node, "all", all.dims, all.rank), &all);
-    struct onnx_value *here = put(g, node, "Equal", at, graph_floats(g, node, "places", &line, numbers), &all);
-    here->type = ONNX_BOOL;
-    return say_cast(g, node, here, ONNX_FLOAT);
-}
-
 /* Whether its lines are those of a constant, along its first axis, and not more than floats count. */
 static bool is_table(const struct onnx_value *x) {
     const struct onnx_tensor *t = x->constant;
@@ -191,13 +177,6 @@ static bool is_computed(const struct onnx_value *at) {
     struct search search = {MANY};
     return at && !at->constant && at->producer && onnx_is_integer(at->type) && at->shape.rank >= 0 && onnx_elements(&at->shape) > 0 &&
            index_kind(at, FAR, &search) == COMPUTED;
-}
-
-/* Sums of one number and zeros. */
-static void become_product(struct onnx_graph *g, struct onnx_node *node, struct onnx_value *x, struct onnx_value *at) {
-    struct onnx_value *inputs[2] = {ones(g, node, place_of(g, node, at, x->shape.dims[0]), x->shape.dims[0]), x};
-    edit_become(g, node, "MatMul", "", inputs, 2);
-    edit_attribute_int(g, node, ONNX_EXACT_MARK, ONNX_STAYS_FLOAT);
 }
 
 /* x as [in front of the axis, along it, behind it] */
@@ -231,10 +210,10 @@ static struct onnx_value *counted_from_end(const struct onnx_value *at, int64_t 
                            *more = x && onnx_input(where, 1) ? where->inputs[1]->producer : NULL;
     if (!graph_is(below, "Less") || onnx_input(below, 0) != x || !is_number(onnx_input(below, 1), 0) || !graph_is(more, "Add")) return NULL;
     const int first = onnx_input(more, 0) != x;
-    return onnx_input(more, first) == x && is_number(onnx_input(more, !first), lines) ? x : NULL;
+    return graph_same_shape(x, at) && onnx_input(more, first) == x && is_number(onnx_input(more, !first), lines) ? x : NULL;
 }
 
-/* Of a table, lines by whole numbers in floats. Of others, 0 and 1 times the lines, or rows. */
+/* Of a table, lines by whole numbers in floats. Of others, rows. */
 bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
     struct onnx_value *x = onnx_input(node, 0), *at = onnx_input(node, 1), *plain;
     int axis;
@@ -250,11 +229,6 @@ bool change_lookup(struct onnx_graph *g, struct onnx_node *node) {
     }
     if (x->constant || x->type != ONNX_FLOAT || onnx_elements(&x->shape) < 1) return false;
     const int64_t count = x->shape.dims[axis];
-    if (x->shape.rank == 2 && !axis && at->shape.rank + 2 <= ONNX_MAX_RANK && count <= MOST_LINES &&
-        onnx_elements(&at->shape) <= MOST_ONES / count) {
-        become_product(g, node, x, at);
-        return true;
-    }
     const struct onnx_shape shape = around(&x->shape, axis);
     if (count <= SAY_ROWS_MOST) become_rows(g, node, &shape, at);
     return count <= SAY_ROWS_MOST;
@@ -271,8 +245,8 @@ static bool picks_rows(const struct onnx_value *at, const struct onnx_shape *x, 
 
 /* The index that another one is spread from, if it picks rows; NULL: it does not. */
 static struct onnx_value *row_index(struct onnx_value *at, const struct onnx_shape *x, const struct onnx_shape *y, int axis) {
-    static const char *const spreads[] = {"Expand", "Tile", "Cast", "Identity", NULL};
-    for (int step = 0; step < FAR && at && onnx_is_integer(at->type); step++) {
+    static const char *const spreads[] = {"Expand", "Tile", "Cast", "Identity", NULL}; /* a Cast to fewer bits would wrap */
+    for (int step = 0; step < FAR && at && (at->type == ONNX_INT32 || at->type == ONNX_INT64); step++) {
         if (picks_rows(at, x, y, axis)) return at;
         at = at->producer && is_one_of(at->producer, spreads) ? onnx_input(at->producer, 0) : NULL;
     }

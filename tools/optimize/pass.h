@@ -40,7 +40,7 @@ int pass_windows(struct onnx_graph *g);       /* convolutions by windows larger 
 int pass_pools(struct onnx_graph *g);         /* means and maxima over a whole picture are global pools */
 int pass_maxima(struct onnx_graph *g);        /* of these the maxima alone: of bytes, too, they are the same */
 
-/* A Gather or GatherElements by an index that is computed becomes a product or a GridSample, of Casts to float; a GatherND such a Gather.
+/* A Gather or GatherElements by an index that is computed becomes a GridSample, of Casts to float; a GatherND such a Gather.
  * False: it is none. */
 bool change_lookup(struct onnx_graph *g, struct onnx_node *node);
 bool change_elements_lookup(struct onnx_graph *g, struct onnx_node *node);

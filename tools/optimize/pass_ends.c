@@ -12,7 +12,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { LONGEST_PRODUCT = 64, MOST_OF_TOP = 16, MOST_COMPARED = 1 << 28, ROOM_OF_ONE = 100, FIRST_OPSET = 9 }; /* that has Sign */
+enum {
+    LONGEST_PRODUCT = 64,
+    MOST_OF_TOP = 16,
+    MOST_COMPARED = 1 << 26,
+    MOST_ORDERED = 1 << 17,
+    ROOM_OF_ONE = 100,
+    FIRST_OPSET = 9
+}; /* that has Sign */
 
 static const struct onnx_shape scalar = {0};
 
@@ -254,7 +261,7 @@ static bool change_order(struct onnx_graph *g, struct onnx_node *node) {
     int axis;
     if (!is_top(g, node, x, goes, &axis)) return false;
     const int64_t n = x->shape.dims[axis], k = node->outputs[0]->shape.dims[axis], lines = onnx_elements(&x->shape) / n;
-    if (k < 1 || n > SAY_ROWS_MOST || k > MOST_COMPARED / n || lines > MOST_COMPARED / (n * k) || !graph_takes_room(g, 4 * (size_t)n))
+    if (k < 1 || n > MOST_ORDERED || k > MOST_COMPARED / n || lines > MOST_COMPARED / (n * k) || !graph_takes_room(g, 4 * (size_t)n))
         return false;
     const struct onnx_shape all = {3, {1, lines, n}}, rows = {3, {lines, n, 1}};
     x = say_exchanged(g, node, x, axis, x->shape.rank - 1);

@@ -75,9 +75,9 @@ static bool is_above_zero(const struct onnx_value *x) {
     return t != NULL;
 }
 
-/* Of the shape of the result, and marked. */
+/* Of the shape of the result, or, of one operand, of its own; and marked. */
 static struct onnx_value *whole(struct onnx_graph *g, struct onnx_node *cast, const char *op, struct onnx_value *a, struct onnx_value *b) {
-    struct onnx_value *y = say(g, cast, op, a, b, &cast->outputs[0]->shape);
+    struct onnx_value *y = say(g, cast, op, a, b, b ? &cast->outputs[0]->shape : &a->shape);
     edit_attribute_int(g, y->producer, ONNX_EXACT_MARK, ONNX_IS_WHOLE);
     return y;
 }

@@ -135,8 +135,10 @@ static bool change_where(struct onnx_graph *g, struct onnx_node *node) {
     if (!graph_is(node, "Where") || !condition || !condition->count || !a || !b || y->type != ONNX_FLOAT || (a->constant && b->constant))
         return false;
     const int all = chosen_everywhere(condition);
-    if (all > 0 && !node->inputs[all]->constant && graph_same_shape(node->inputs[all], y)) {
-        edit_become(g, node, "Identity", "", &node->inputs[all], 1);
+    if (all > 0 && !node->inputs[all]->constant) {
+        struct onnx_value *inputs[2] = {node->inputs[all], graph_int64s(g, node, "shape", y->shape.dims, y->shape.rank)};
+        const bool same = graph_same_shape(inputs[0], y);
+        edit_become(g, node, same ? "Identity" : "Expand", "", inputs, same ? 1 : 2);
         return true;
     }
     if (!can_choose(condition, a, y) || !can_choose(condition, b, y) || !graph_takes_room(g, 2 * condition->count)) return false;

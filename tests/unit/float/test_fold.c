@@ -86,6 +86,26 @@ static void sums_of_bytes_are_computed(void **state) {
     }
 }
 
+/* Within the rounding of bytes: 2 / 255 of 5 and 7 for each of two factors. */
+static void products_of_bytes_are_those_of_numbers(void **state) {
+    (void)state;
+    static const char bytes[] =
+        "DynamicQuantizeLinear %2x4 > q s z; QuantizeLinear %4x3 #0.01 > w; MatMulInteger q w z > m; Cast m > f to:1; "
+        "Mul f s > g; Mul g #0.01 > k; Add x k > y",
+                      floats[] = "MatMul %2x4 %4x3 > k; Add x k > y";
+    size_t count, same;
+    struct onnx_graph *g = folded("2,3", bytes), *plain = network(18, "2,3", floats);
+    check_left("2,3", bytes, "Add");
+    float *expected = run_graph(plain, numbers, &count), *y = run_graph(g, numbers, &same);
+    assert_int_equal(count, same);
+    for (size_t i = 0; i < count; i++)
+        if (fabsf(y[i] - expected[i]) > 0.05F) fail_msg("%zu is %g, not %g", i, (double)y[i], (double)expected[i]);
+    free(expected);
+    free(y);
+    onnx_free(plain);
+    onnx_free(g);
+}
+
 /* A shape that only a run of the executor says; then all that follows is known. */
 static void shapes_follow_from_it(void **state) {
     (void)state;
@@ -123,11 +143,9 @@ static void hidden_work_stays(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_the_executor_has_is_computed),
-        cmocka_unit_test(sums_of_bytes_are_computed),
-        cmocka_unit_test(shapes_follow_from_it),
-        cmocka_unit_test(bytes_outputs_and_too_much_work_stay),
-        cmocka_unit_test(hidden_work_stays),
+        cmocka_unit_test(whatever_the_executor_has_is_computed),  cmocka_unit_test(sums_of_bytes_are_computed),
+        cmocka_unit_test(products_of_bytes_are_those_of_numbers), cmocka_unit_test(shapes_follow_from_it),
+        cmocka_unit_test(bytes_outputs_and_too_much_work_stay),   cmocka_unit_test(hidden_work_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

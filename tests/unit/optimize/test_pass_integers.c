@@ -123,11 +123,12 @@ static void lines_of_tables_are_counted_in_floats(void **state) {
     }
 }
 
-/* Lines of what the network computes by a computed index. */
-static void lines_of_what_is_computed_are_products(void **state) {
+/* Lines of what the network computes by a computed index, infinite ones, too. */
+static void lines_of_what_is_computed_are_picked(void **state) {
     (void)state;
     static const char *const texts[] = {
         "ArgMax x > i axis:0 keepdims:0; Gather x i > y",
+        "ArgMax x > i axis:0 keepdims:0; Reciprocal x > z; Gather z i > y", /* x has a zero */
         "Greater x #0 > b; Cast b > c to:6; ArgMax c > i axis:0 keepdims:0; Gather x i > y",
         "ArgMax x > i axis:0; Transpose i > t; Sub t t > z; Concat z t > n axis:1; Unsqueeze x $0 > u; GatherND u n > y",
     };
@@ -160,6 +161,7 @@ static void places_of_many_pick_rows_and_elements(void **state) {
         {"ArgMax x > i axis:1; Sub i $30 > j; GatherElements x j > y axis:1", 1},
         {"TopK x $20 > v i; Gather x i > y axis:1", 1},
         {"TopK x $17 > v i; Div i $7 > d; Cast d > y to:1", 0},
+        {"TopK x $17 > v i; Unsqueeze i $0 > j; Reshape $7,-1 $2,1,1 > n; Max n $5 > m; Div j m > d; Cast d > y to:1", 0},
         {"TopK x $17 > v i; Sub i $15 > n; Div n $4 > d; Mod n $4 > m; Mod n $4 > f fmod:1; Sub m f > e; Mul e $100 > g; Add d g > h; Cast "
          "h > y to:1",
          0},
@@ -177,6 +179,36 @@ static void places_of_many_pick_rows_and_elements(void **state) {
         assert_int_equal(chosen, strstr(list[i].text, "TopK") != NULL);
         onnx_free(g);
         check_numbers(17, "4,30", list[i].text, 4, 0.3f);
+    }
+}
+
+/* What a Where adds to an index below 0 is the count of lines, or else it stays. A Cast to bytes would wrap. */
+static void other_indices_stay(void **state) {
+    (void)state;
+#define AT "Clip x #-1.9 #1.9 > a; Cast a > i to:7; "
+    static const struct row rows[] = {
+        {17, "4,6", AT "Less i $0 > l; Add i $4 > m; Where l m i > w; Gather %4x3 w > y", "Clip " CUT " Cast Gather"},
+        {17, "4,6", AT "Less i $0 > l; Add $4 i > m; Where l m i > w; Gather %4x3 w > y", "Clip " CUT " Cast Gather"},
+    };
+    static const char *const others[] = {
+        AT "Less i $0 > l; Add i $3 > m; Where l m i > w; Gather %4x3 w > y",
+        AT "Less i $1 > l; Add i $4 > m; Where l m i > w; Gather %4x3 w > y",
+        AT "LessOrEqual i $0 > l; Add i $4 > m; Where l m i > w; Gather %4x3 w > y",
+        AT "Less i $0 > l; Add i $4 > m; Where l i m > w; Gather %4x3 w > y",
+        AT "Less i $0 > l; Sub i $4 > m; Where l m i > w; Gather %4x3 w > y",
+        "Transpose x > t; ReduceMax t > m axes=1 keepdims:0; TopK m $3 > v i; Unsqueeze i $1 > j; Expand j $3,4 > k; Cast k > b to:3; "
+        "Cast b > l to:7; GatherElements t l > y",
+    };
+#undef AT
+    CHECK(rows);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct onnx_graph *g = network(17, "4,6", others[i]);
+        bool left = false;
+        graph_optimize(g, NULL);
+        for (size_t n = 0; n < g->node_count; n++)
+            left = left || graph_is(g->nodes[n], "Where") || (graph_is(g->nodes[n], "Cast") && g->nodes[n]->outputs[0]->type == ONNX_INT8);
+        if (!left) fail_msg("%s: became another index", others[i]);
+        onnx_free(g);
     }
 }
 
@@ -248,8 +280,9 @@ int main(void) {
         cmocka_unit_test(indices_stay_integers),
         cmocka_unit_test(numbers_stay_what_they_are),
         cmocka_unit_test(lines_of_tables_are_counted_in_floats),
-        cmocka_unit_test(lines_of_what_is_computed_are_products),
+        cmocka_unit_test(lines_of_what_is_computed_are_picked),
         cmocka_unit_test(places_of_many_pick_rows_and_elements),
+        cmocka_unit_test(other_indices_stay),
         cmocka_unit_test(conditions_come_in_as_numbers),
         cmocka_unit_test(ways_back_are_few),
     };
