@@ -45,12 +45,15 @@ static int overlap(const struct box *a, const struct box *b, float most) {
 static uint32_t select_next(const struct morsel_non_max_suppression_args *a, const float *boxes, const float *scores,
                             const struct box *last) {
     uint32_t best = a->count;
+    float most = a->least; /* below all that are left */
     struct box box;
     for (uint32_t i = 0; i < a->count; i++) {
         if (a->gone[i]) continue;
-        if (last->area > 0) take_box(&box, boxes + 4 * i, a->centre);
-        if (last->area > 0 && overlap(last, &box, a->overlap)) a->gone[i] = 1;
-        else if (best == a->count || scores[i] > scores[best]) best = i;
+        if (last->area > 0) {
+            take_box(&box, boxes + 4 * i, a->centre);
+            a->gone[i] = (uint8_t)overlap(last, &box, a->overlap);
+        }
+        if (scores[i] > most && !a->gone[i]) best = i, most = scores[i];
     }
     return best;
 }
