@@ -112,7 +112,7 @@ if "$morsel" convert models/cifar10/network.onnx -o $work/ruled/other.morsel --c
     link with ruled build/libmorsel.a $work/ruled/other_use.c && $work/ruled/with >$work/ruled/with.txt; then
     check "rules are refused where a table has none" grep -q 'other: error 14 part 0 index 0,' $work/ruled/few.txt
     check "rules are opened where it has" grep -q 'other: error 0 ' $work/ruled/with.txt
-    check "no check of answers" lacks $work/mobile/few check_answer
+    check "no check of answers" lacks $work/mobile/few way_rules
 else fail "rules"; fi
 check "where it has, a network without is opened" grep -q 'other: error 0 ' $work/stream/few.txt
 check "no groups" lacks $work/mobile/few run_group
