@@ -50,18 +50,19 @@ static bool gives_floats(const struct onnx_node *node) {
     return y && (y->type == ONNX_FLOAT || !strcmp(node->op, "ArgMax") || !strcmp(node->op, "ArgMin"));
 }
 
-/* What a value is made of: constants, or constants behind a scale of bytes, which somebody may
- * want. Values say it in `answer`. */
-enum known { UNKNOWN, CONSTANT, BYTES, WANTED };
+/* What a value is made of: of constants, or of constants behind a scale of bytes; WANTED are such that a folded node reads. Values say it
+ * in `answer`. */
+enum source { UNKNOWN, CONSTANT, BYTES, WANTED };
 
-static enum known known_of(const struct onnx_node *node) {
-    enum known all = node->input_count && node->inputs[0] ? CONSTANT : UNKNOWN;
-    for (int i = 0; i < node->input_count && all; i++) {
+/* Of all inputs: UNKNOWN where one is, else BYTES where one is. */
+static enum source source_of(const struct onnx_node *node) {
+    enum source source = node->input_count && node->inputs[0] ? CONSTANT : UNKNOWN;
+    for (int i = 0; i < node->input_count && source; i++) {
         const struct onnx_value *x = node->inputs[i];
-        const enum known known = !x || x->constant ? CONSTANT : (enum known)x->answer;
-        all = known == UNKNOWN || all == CONSTANT ? known : all;
+        const enum source own = !x || x->constant ? CONSTANT : (enum source)x->answer;
+        if (own != CONSTANT) source = own;
     }
-    return all;
+    return source;
 }
 
 static bool is_quantization(const struct onnx_node *node) {
@@ -69,9 +70,9 @@ static bool is_quantization(const struct onnx_node *node) {
 }
 
 /* What moves bytes behind their scale, or makes them: weights stay bytes, and sums of an activation. */
-static bool leaves_bytes(const struct onnx_node *node, enum known known) {
+static bool leaves_bytes(const struct onnx_node *node, enum source source) {
     const enum onnx_class class = onnx_class_of(node);
-    return is_quantization(node) || (known == BYTES && (class == ONNX_MOVE || class == ONNX_JOIN));
+    return is_quantization(node) || (source == BYTES && (class == ONNX_MOVE || class == ONNX_JOIN));
 }
 
 static bool spend(struct onnx_graph *graph, struct onnx_node *node) {
@@ -90,33 +91,34 @@ static bool can_fold(struct onnx_graph *graph, struct onnx_node *node) {
 
 /* Whether a node is folded; its outputs say what they are made of. */
 static bool judge(struct onnx_graph *graph, struct onnx_node *node) {
-    const bool runs = !node->folded && onnx_is_checked(node) && !onnx_has(node, ONNX_DYNAMIC) && float_operator_of(node);
-    enum known known = runs ? known_of(node) : UNKNOWN;
-    const bool stays = known && leaves_bytes(node, known), folds = known && !stays && can_fold(graph, node);
-    known = folds ? CONSTANT : stays ? BYTES : UNKNOWN;
+    const bool computable = !node->folded && onnx_is_checked(node) && !onnx_has(node, ONNX_DYNAMIC) && float_operator_of(node);
+    const enum source source = computable ? source_of(node) : UNKNOWN;
+    const bool stays = source && leaves_bytes(node, source), folds = source && !stays && can_fold(graph, node);
     for (int i = 0; i < node->output_count; i++)
-        if (node->outputs[i]) node->outputs[i]->answer = known;
+        if (node->outputs[i]) node->outputs[i]->answer = folds ? CONSTANT : stays ? BYTES : UNKNOWN;
     return folds;
 }
 
-/* Those that can be folded, and what moves bytes for them, in their order; `done` says which are folded. */
+/* Whether it is folded, or makes bytes that a folded node behind it reads; then it wants those that it reads itself. */
+static bool runs(struct onnx_graph *graph, struct onnx_node *node) {
+    bool wanted = false;
+    for (int i = 0; i < node->output_count; i++) wanted = wanted || (node->outputs[i] && node->outputs[i]->answer == WANTED);
+    if (!node->done && (!wanted || !spend(graph, node))) return false;
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i] && node->inputs[i]->answer == BYTES) node->inputs[i]->answer = WANTED;
+    return true;
+}
+
+/* Those that run, in their order; `done` says which of them are folded. */
 static struct onnx_node **choose(struct onnx_graph *graph, size_t *count) {
     struct onnx_node **list = must_calloc(graph->node_count + 1, sizeof(void *));
-    bool *wanted = must_calloc(graph->node_count + 1, sizeof *wanted);
+    size_t first = graph->node_count; /* the list is filled from its end */
     for (size_t i = 0; i < graph->value_count; i++) graph->values[i]->answer = UNKNOWN;
     for (size_t i = 0; i < graph->node_count; i++) graph->nodes[i]->done = judge(graph, graph->nodes[i]);
-    for (size_t i = graph->node_count; i-- > 0;) {
-        const struct onnx_node *node = graph->nodes[i];
-        for (int k = 0; k < node->output_count && !node->done; k++)
-            wanted[i] = wanted[i] || (node->outputs[k] && node->outputs[k]->answer == WANTED);
-        wanted[i] = node->done || (wanted[i] && spend(graph, graph->nodes[i]));
-        for (int k = 0; k < node->input_count && wanted[i]; k++)
-            if (node->inputs[k] && node->inputs[k]->answer == BYTES) node->inputs[k]->answer = WANTED;
-    }
-    *count = 0;
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (wanted[i]) list[(*count)++] = graph->nodes[i];
-    free(wanted);
+    for (size_t i = graph->node_count; i-- > 0;)
+        if (runs(graph, graph->nodes[i])) list[--first] = graph->nodes[i];
+    *count = graph->node_count - first;
+    memmove(list, list + first, *count * sizeof(void *));
     return list;
 }
 

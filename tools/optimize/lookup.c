@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lines by an index that the network computes: positions by running sums (MPNet, RoBERTa), sizes of boxes (LayoutLM), the place of the
- * last token (CLIP). Blobs look up integers that come in, and whole numbers in floats, in tables that are constant. Of what the network
- * computes, 0 and 1 times the lines give the same numbers.
+ * last token (CLIP), the queries of a detector (RT-DETR). Blobs look up integers that come in, and whole numbers in floats, in tables that
+ * are constant. Of what the network computes, GridSample picks rows and elements.
  */
 #include "tools/optimize/notes.h"
 #include "tools/optimize/pass.h"
