@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether the fuzzer's recipes know every operator: each row of tools/onnx/operators.c must be in a network that one of them gives and that
- * is read without a refusal. Included once, by the fuzzer.
+ * is read without a refusal. Included by the fuzzer, and by what writes its recipes.
  */
 #ifndef MORSEL_TEST_EVERY_OPERATOR_H
 #define MORSEL_TEST_EVERY_OPERATOR_H
@@ -14,7 +14,7 @@
 enum { OPERATORS_MOST = 512, FIRST_OPSET = 7, RECIPE_BYTES = 1 << 16 };
 
 /* Fills failure->text where it is not. */
-static int graph_is_sound(struct onnx_graph *graph, struct failure *failure) {
+static inline int graph_is_sound(struct onnx_graph *graph, struct failure *failure) {
     struct onnx_report report = {0};
     int sound = onnx_bind(graph, NULL, 0, 1, &report, failure) && onnx_infer(graph, &report, failure) && !report.refusal_count;
     if (report.refusal_count) snprintf(failure->text, sizeof failure->text, "%s", report.refusals[0].why);
@@ -23,7 +23,7 @@ static int graph_is_sound(struct onnx_graph *graph, struct failure *failure) {
 }
 
 /* Notes the operators of the recipe in that opset; 0: it is not sound there. */
-static int note_recipe(const char *recipe, int opset, unsigned char *seen, struct failure *failure) {
+static inline int note_recipe(const char *recipe, int opset, unsigned char *seen, struct failure *failure) {
     static uint8_t bytes[RECIPE_BYTES];
     size_t size = seed_recipe(recipe, opset, bytes, sizeof bytes);
     struct onnx_graph *graph = onnx_load(as_file(bytes, size), failure);
@@ -36,17 +36,24 @@ static int note_recipe(const char *recipe, int opset, unsigned char *seen, struc
     return sound;
 }
 
-/* In the opset that most seeds have, or else in any. */
-static int try_recipe(const char *recipe, int last, unsigned char *seen) {
-    struct failure failure = {0}, other;
-    int sound = note_recipe(recipe, 18, seen, &failure);
-    for (int opset = last; !sound && opset >= FIRST_OPSET; opset--) sound = note_recipe(recipe, opset, seen, &other);
-    if (!sound) fprintf(stderr, "no network: the recipe '%s', %s\n", recipe, failure.text);
-    return sound;
+/* The opset that most seeds have, or else the last one, in which a recipe is sound; 0: there is none. */
+static inline int sound_opset(const char *recipe, int last, unsigned char *seen, struct failure *failure) {
+    struct failure other;
+    if (note_recipe(recipe, 18, seen, failure)) return 18;
+    for (int opset = last; opset >= FIRST_OPSET; opset--)
+        if (note_recipe(recipe, opset, seen, &other)) return opset;
+    return 0;
+}
+
+static inline int try_recipe(const char *recipe, int last, unsigned char *seen) {
+    struct failure failure = {0};
+    const int opset = sound_opset(recipe, last, seen, &failure);
+    if (!opset) fprintf(stderr, "no network: the recipe '%s', %s\n", recipe, failure.text);
+    return opset != 0;
 }
 
 /* The last opset that is read. */
-static int last_opset(void) {
+static inline int last_opset(void) {
     unsigned char seen[OPERATORS_MOST] = {0};
     struct failure failure;
     int opset = FIRST_OPSET;
@@ -55,7 +62,7 @@ static int last_opset(void) {
 }
 
 /* 0, and lines that say why: a recipe gives no network, an operator is in none. */
-static int every_operator_is_made(void) {
+static inline int every_operator_is_made(void) {
     static unsigned char seen[OPERATORS_MOST];
     int good = onnx_operators() <= OPERATORS_MOST, last = last_opset();
     for (size_t i = 0; i < sizeof graph_recipes / sizeof *graph_recipes; i++) good &= try_recipe(graph_recipes[i], last, seen);

@@ -247,30 +247,35 @@ def compare(model, feeds, folder, converts=True):
     return most
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def compare_all(what, usage, kinds, limit, converts=True):
+    """Random networks of each kind, by the options of the command line. True: one differs by more than the limit."""
+    parser = argparse.ArgumentParser(description=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int)
     options = parser.parse_args()
     seeds, failed = options.seeds or (8 if options.quick else 60), 0
-    for build in (attention, products, fused, embedded, whole, rotary):
+    for build in kinds:
         worst = 0.0
         for seed in range(seeds):
             b = Graph(f"-{build.__name__}-{seed}")
             build(b)
             try:
                 with tempfile.TemporaryDirectory() as folder:
-                    off = compare(b.model(), b.feeds(seed), folder)
+                    off = compare(b.model(), b.feeds(seed), folder, converts)
             except Broken as e:
                 off = np.inf
                 print(f"FAIL {b.name}: {e}")
-            if FLOAT_LIMIT < off < np.inf:
+            if limit < off < np.inf:
                 print(f"FAIL {b.name}: differs by {off:.2g} of the largest")
-            failed += off > FLOAT_LIMIT
+            failed += off > limit
             worst = max(worst, off)
-        print(f"{build.__name__:10} {seeds} networks, at most {worst:.2g} of the largest value apart")
-    print(f"{'FAIL' if failed else 'ok'} attention: {failed} of {6 * seeds} networks differ")
+        print(f"{build.__name__:12} {seeds} networks, at most {worst:.2g} of the largest value apart")
+    print(f"{'FAIL' if failed else 'ok'} {what}: {failed} of {len(kinds) * seeds} networks differ")
     return failed > 0
+
+
+def main():
+    return compare_all("attention", __doc__, (attention, products, fused, embedded, whole, rotary), FLOAT_LIMIT)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,12 @@ it, as detectors choose their queries.
 
 Blobs of floats and the float executor. Nothing is computed of what is picked: all is equal.
 """
-import argparse
 import os
 import sys
-import tempfile
 
 import numpy as np
 
-from attention import Graph, compare
-from compare import Broken
+from attention import compare_all
 
 
 def spread(b, at, shape, axis, width):
@@ -121,27 +118,8 @@ def divided(b):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--seeds", type=int)
-    options = parser.parse_args()
-    seeds, failed = options.seeds or (6 if options.quick else 60), 0
     kinds = (top, queries, elements, gathered, nearest, best_of_all, divided)
-    for build in kinds:
-        for seed in range(seeds):
-            b = Graph(f"-{build.__name__}-{seed}")
-            build(b)
-            try:
-                with tempfile.TemporaryDirectory() as folder:
-                    off = compare(b.model(), b.feeds(seed), folder, converts=False)
-            except Broken as e:
-                off = np.inf
-                print(f"FAIL {b.name}: {e}")
-            if 0 < off < np.inf:
-                print(f"FAIL {b.name}: differs by {off:.2g} of the largest")
-            failed += off > 0
-    print(f"{'FAIL' if failed else 'ok'} computed places: {failed} of {len(kinds) * seeds} networks differ")
-    return failed > 0
+    return compare_all("computed places", __doc__, kinds, limit=0, converts=False)
 
 
 if __name__ == "__main__":

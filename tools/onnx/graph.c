@@ -168,6 +168,15 @@ const char *onnx_type_name(int type) {
     return type >= 0 && (size_t)type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 
+bool onnx_all_alike(const struct onnx_tensor *tensor) {
+    signed char *alike = (signed char *)&tensor->alike;
+    const size_t width = onnx_type_bytes(tensor->type);
+    for (size_t i = 1; !*alike && i < tensor->count; i++)
+        if (memcmp((const char *)tensor->data + i * width, tensor->data, width)) *alike = -1;
+    if (!*alike) *alike = 1;
+    return *alike > 0;
+}
+
 double onnx_number(const struct onnx_tensor *tensor, size_t i) {
     const void *data = tensor->data;
     switch (tensor->type) {

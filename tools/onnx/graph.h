@@ -224,6 +224,8 @@ int64_t onnx_elements(const struct onnx_shape *shape); /* -1 where unknown or mo
 size_t onnx_type_bytes(enum onnx_type type);           /* 0 for strings and unknown */
 /* Element i of a constant of a number type, as double or int64 (floats are truncated). */
 double onnx_number(const struct onnx_tensor *tensor, size_t i);
+/* Whether all elements are the same bytes. The answer is kept beside them: it is asked again and again of constants that many read. */
+bool onnx_all_alike(const struct onnx_tensor *tensor);
 int64_t onnx_integer(const struct onnx_tensor *tensor, size_t i);
 
 /* Memory that lives as long as the graph, zeroed; never NULL (the process ends with exit status 3 where there is none). */

@@ -79,17 +79,20 @@ bool onnx_suppression_read(const struct onnx_node *node, struct onnx_suppression
     return centre == 0 || centre == 1;
 }
 
+/* What a Clip keeps a value above; -inf: it is of none. */
+static double least_of(const struct onnx_value *value) {
+    const struct onnx_node *clip = value->producer;
+    if (!clip || strcmp(clip->op, "Clip") || *clip->domain) return -INFINITY;
+    if (clip->opset < 11) return (double)onnx_attribute_float(clip, "min", -INFINITY);
+    const struct onnx_tensor *least = onnx_input_constant(clip, 1);
+    return least && least->count == 1 ? onnx_number(least, 0) : -INFINITY;
+}
+
 /* Objects of no area overlap none, and without a threshold each has its row, whose score a Clip keeps above -inf. */
 static bool suppresses_none(const struct onnx_node *node) {
     const struct onnx_tensor *boxes = onnx_input_constant(node, 0);
-    const struct onnx_node *clip = node->inputs[1]->producer;
-    const struct onnx_tensor *least = clip && !strcmp(clip->op, "Clip") && !*clip->domain ? onnx_input_constant(clip, 1) : NULL;
-    const bool finite = least ? least->count == 1 && onnx_number(least, 0) > -INFINITY
-                              : clip && clip->opset < 11 && !strcmp(clip->op, "Clip") && onnx_attribute(clip, "min");
-    if (!boxes || onnx_input(node, 4) || !finite) return false;
-    for (size_t i = 0; i < boxes->count; i++)
-        if (onnx_number(boxes, i) != 0) return false;
-    return true;
+    const bool empty = boxes && boxes->count && onnx_all_alike(boxes) && onnx_number(boxes, 0) == 0;
+    return empty && !onnx_input(node, 4) && least_of(node->inputs[1]) > -INFINITY;
 }
 
 /* How many rows count is found at run time. Who computes with them would take those that stand for none as well. */

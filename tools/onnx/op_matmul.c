@@ -100,11 +100,12 @@ void onnx_fold_matmul_integer(struct onnx_context *c) {
     if (zero_b && zero_b->count != 1 && (int64_t)zero_b->count != columns) return;
     if (columns < 1 || count < 1 || depth < 1 || count > INT32_MAX / depth || !onnx_spend(c, (size_t)(count * depth))) return;
     struct onnx_tensor *y = onnx_out_constant(c, 0);
+    const int64_t zero = zero_of(zero_a, 0);
     for (int64_t i = 0; y && i < count; i++) {
+        const int64_t row = i / columns, column = i % columns, own = zero_of(zero_b, column);
         int64_t sum = 0;
         for (int64_t k = 0; k < depth; k++)
-            sum += (onnx_integer(a, (size_t)(i / columns * depth + k)) - zero_of(zero_a, 0)) *
-                   (onnx_integer(b, (size_t)(k * columns + i % columns)) - zero_of(zero_b, i % columns));
+            sum += (onnx_integer(a, (size_t)(row * depth + k)) - zero) * (onnx_integer(b, (size_t)(k * columns + column)) - own);
         onnx_store_integer(y, (size_t)i, sum);
     }
 }

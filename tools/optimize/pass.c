@@ -52,18 +52,9 @@ bool graph_constant_and_other(const struct onnx_node *node, int *constant, struc
     return true;
 }
 
-/* Asked again and again of constants that many nodes read: the answer is kept beside the numbers. */
-static bool all_alike(const struct onnx_tensor *tensor) {
-    signed char *alike = (signed char *)&tensor->alike;
-    for (size_t i = 1; !*alike && i < tensor->count; i++)
-        if (memcmp((const float *)tensor->data + i, tensor->data, sizeof(float))) *alike = -1;
-    if (!*alike) *alike = 1;
-    return *alike > 0;
-}
-
 bool graph_scalar(const struct onnx_value *value, double *out) {
     const struct onnx_tensor *tensor = value ? value->constant : NULL;
-    if (!tensor || tensor->type != ONNX_FLOAT || !tensor->count || !all_alike(tensor)) return false;
+    if (!tensor || tensor->type != ONNX_FLOAT || !tensor->count || !onnx_all_alike(tensor)) return false;
     *out = onnx_number(tensor, 0);
     return true;
 }

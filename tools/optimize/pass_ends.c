@@ -12,14 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    LONGEST_PRODUCT = 64,
-    MOST_OF_TOP = 16,
-    MOST_COMPARED = 1 << 26,
-    MOST_ORDERED = 1 << 17,
-    ROOM_OF_ONE = 100,
-    FIRST_OPSET = 9
-}; /* that has Sign */
+enum { LONGEST_PRODUCT = 64, MOST_OF_TOP = 16, MOST_COMPARED = 1 << 26, MOST_ORDERED = 1 << 17, ROOM_OF_ONE = 100 };
+enum { FIRST_OPSET = 9 }; /* that has Sign */
 
 static const struct onnx_shape scalar = {0};
 

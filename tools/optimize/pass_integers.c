@@ -68,11 +68,13 @@ static struct onnx_value *behind_cast(const struct onnx_node *node) {
     return x && !x->constant && (is_condition(x) || is_integer(x)) ? x : NULL;
 }
 
-static bool is_above_zero(const struct onnx_value *x) {
+static bool is_above_zero(struct onnx_graph *g, struct onnx_node *cast, const struct onnx_value *x) {
+    struct onnx_context c = {g, cast, ""};
     const struct onnx_tensor *t = x ? x->constant : NULL;
-    for (size_t i = 0; t && i < t->count; i++)
+    if (!t || !onnx_spend(&c, t->count)) return false;
+    for (size_t i = 0; i < t->count; i++)
         if (onnx_integer(t, i) < 1) return false;
-    return t != NULL;
+    return true;
 }
 
 /* Of the shape of the result, or, of one operand, of its own; and marked. */
@@ -87,7 +89,7 @@ static struct onnx_value *whole(struct onnx_graph *g, struct onnx_node *cast, co
 static bool change_division(struct onnx_graph *g, struct onnx_node *cast, const struct onnx_node *node) {
     const bool mod = graph_is(node, "Mod"), down = mod && !onnx_attribute_int(node, "fmod", 0);
     struct onnx_value *a = onnx_input(node, 0), *b = onnx_input(node, 1);
-    if ((!mod && !graph_is(node, "Div")) || !is_integer(a) || a->shape.rank < 0 || !is_above_zero(b)) return false;
+    if ((!mod && !graph_is(node, "Div")) || !is_integer(a) || a->shape.rank < 0 || !is_above_zero(g, cast, b)) return false;
     a = as_float(g, cast, a), b = as_float(g, cast, b);
     struct onnx_value *quotient = whole(g, cast, "Div", down ? a : whole(g, cast, "Abs", a, NULL), b);
     quotient = whole(g, cast, "Floor", quotient, NULL);

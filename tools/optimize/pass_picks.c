@@ -122,10 +122,7 @@ static struct onnx_value *chosen(struct onnx_graph *g, struct onnx_node *node, c
 
 /* Which input of a Where is chosen everywhere, by a condition that is the same there; -1: by one that is not. */
 static int chosen_everywhere(const struct onnx_tensor *condition) {
-    const bool first = onnx_integer(condition, 0) != 0;
-    for (size_t i = 1; i < condition->count; i++)
-        if ((onnx_integer(condition, i) != 0) != first) return -1;
-    return first ? 1 : 2;
+    return !onnx_all_alike(condition) ? -1 : onnx_integer(condition, 0) ? 1 : 2;
 }
 
 /* Infinity as what is chosen is FLT_MAX, as in pass_masks.c. */
