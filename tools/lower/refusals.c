@@ -15,7 +15,7 @@ static const struct {
     {"CumSum", "are floats along a constant axis"},
     {"ReduceProd", "are floats along axes of up to 64 in all: reshape a longer one, and multiply along one axis after the other"},
     {"GatherElements", "are floats, by indices that are constant or of an ArgMax, ArgMin or TopK"},
-    {"GatherND", "are constant indices, and computed ones along one dimension"},
+    {"GatherND", "are constant or computed indices of floats, without batch_dims"},
     {"IsNaN", "is one behind a Softmax: leave it out elsewhere, with the Where that reads it"},
     {"Equal", COMPARED},
     {"Greater", COMPARED},
